@@ -1,0 +1,36 @@
+//! The pure part of Annals: what a Stellar ledger says, and what its hashes prove.
+//!
+//! From the raw bytes of one `LedgerCloseMeta`, [`check_ledger`] extracts every contract event with
+//! its position and ties each to the ledger header with a [`ProofClass`]. [`Coverage`] is the algebra
+//! of scanned ledgers, [`Chain`] decides which ledgers of a run link to each other, and [`Batch`] is
+//! what one commit of a store takes.
+//!
+//! Nothing here reads a file, a socket or a clock.
+
+pub mod batch;
+pub mod chain;
+pub mod check;
+pub mod coverage;
+pub mod decode;
+pub mod digest;
+pub mod event;
+pub mod hash;
+pub mod ledger;
+pub mod ledger_seq;
+pub mod network;
+pub mod position;
+pub mod proof;
+pub mod wire;
+
+pub use batch::{Batch, BatchError, BatchLedgers, ClassicPolicy, Scope, ScopeKey};
+pub use chain::{Chain, ChainFault, Neighbours, Verdict};
+pub use check::{LedgerFault, check_ledger};
+pub use coverage::Coverage;
+pub use digest::EventsDigest;
+pub use event::{Event, EventKind, ProofClass};
+pub use hash::{ContractId, LedgerHash, TxHash};
+pub use ledger::{Census, CheckedLedger, ClassicEvents, NetworkProof};
+pub use ledger_seq::{LedgerRange, LedgerSeq};
+pub use network::{Network, NetworkId};
+pub use position::{Position, Stage};
+pub use proof::{Invocation, ProofMaterial};

@@ -1,0 +1,2 @@
+//! Annals.
+fn main() {}

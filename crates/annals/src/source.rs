@@ -1,0 +1,61 @@
+//! Where ledgers come from.
+
+use annals_core::{LedgerRange, LedgerSeq};
+
+/// A source of raw ledgers.
+///
+/// Reading and decoding are two steps, so that the reader of a slow medium and the decoders of its objects can
+/// work side by side: [`LedgerSource::open`] yields objects in ascending order as they were read, and
+/// [`LedgerObject::into_ledgers`] takes one apart.
+pub trait LedgerSource: Send + Sync {
+    /// What is recorded with each ledger and shown to people; never holds a secret.
+    fn name(&self) -> String;
+
+    /// The network that the source says it is of; none when it says nothing.
+    fn claimed_passphrase(&self) -> Option<&str>;
+
+    /// Opens an ordered stream of everything the source has that overlaps `range`. A ledger that no object
+    /// holds is absent from the stream; the caller tells absence by what did not come.
+    ///
+    /// # Errors
+    /// [`SourceError`] when nothing can be read at all.
+    fn open(&self, range: LedgerRange) -> Result<ObjectStream, SourceError>;
+}
+
+/// Objects in ascending order of their first ledger. An error names one object; the stream goes on after it.
+pub type ObjectStream = Box<dyn Iterator<Item = Result<LedgerObject, ObjectFault>> + Send>;
+
+/// How an object's bytes hold its ledgers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectEncoding {
+    /// zstd of an XDR `LedgerCloseMetaBatch` (SEP-54).
+    ZstdBatch,
+    /// XDR of one `LedgerCloseMeta`.
+    Ledger,
+}
+
+/// One object as it was read, not yet decoded.
+#[derive(Debug)]
+pub struct LedgerObject {
+    /// The object's name: a path below the lake, or a file and the number of the frame in it.
+    pub name: String,
+    /// The ledgers that the object's name promises; none where names promise nothing.
+    pub named: Option<LedgerRange>,
+    /// How `bytes` hold the ledgers.
+    pub encoding: ObjectEncoding,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// One ledger's raw bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RawLedger {
+    /// The sequence number that the object gives it; its header is still to be checked against it.
+    pub seq: Option<LedgerSeq>,
+    /// XDR of the `LedgerCloseMeta`.
+    pub bytes: Vec<u8>,
+}
+
+mod error;
+
+pub use error::{ObjectFault, ObjectFaultKind, SourceError};

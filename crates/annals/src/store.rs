@@ -1,0 +1,309 @@
+//! Where ledgers go: the store's verbs and their contract.
+//!
+//! Each verb of [`Store`] is one transaction. A write takes a [`Fence`] and checks it inside its transaction, so
+//! that whoever lost the lease cannot write any more. A read sees one snapshot.
+
+use annals_core::chain::Neighbours;
+use annals_core::{
+    Batch, Census, ClassicEvents, ClassicPolicy, Coverage, Event, EventsDigest, LedgerHash, LedgerRange, LedgerSeq,
+    Network, Position, ProofMaterial, Scope, ScopeKey,
+};
+
+mod error;
+
+pub use error::StoreError;
+
+/// The right to write archive rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fence {
+    /// Raised whenever the lease is taken; only the latest may write.
+    pub number: u64,
+    /// Raised by each rollback.
+    pub epoch: u64,
+}
+
+/// A number that grows with every commit, in commit order. Each event has one of its own; each commit uses one
+/// more for itself, so that a commit without events has a position too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FeedPosition(pub u64);
+
+/// A ledger hash that the operator vouches for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pin {
+    /// The ledger.
+    pub seq: LedgerSeq,
+    /// Its hash.
+    pub hash: LedgerHash,
+}
+
+/// What an operator asks an archive to hold.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The network; recorded by the first request, compared by each later one.
+    pub network: Network,
+    /// Whose events.
+    pub scope: Scope,
+    /// Whether classic and fee events are kept; recorded by the first request, compared by each later one.
+    pub classic: ClassicPolicy,
+    /// Which ledgers.
+    pub range: LedgerRange,
+    /// Hashes that the operator vouches for; kept from then on.
+    pub pins: Vec<Pin>,
+}
+
+/// What a request leaves to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The asked-for ledgers that at least one scope key does not cover yet.
+    pub missing: Coverage,
+    /// The start, where the request lowered it from another one.
+    pub lowered_start_from: Option<LedgerSeq>,
+}
+
+/// What a commit did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// Events that were not stored before.
+    pub events_added: u64,
+    /// Events that were stored already with the same bytes, repetitions inside the batch included.
+    pub events_known: u64,
+    /// Ledgers whose row was made or replaced by a richer one.
+    pub ledgers_written: u64,
+    /// The position of the commit itself; every row it wrote lies at or below it.
+    pub feed_position: FeedPosition,
+}
+
+/// Why asked-for ledgers could not be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GapFailure {
+    /// The ledgers.
+    pub range: LedgerRange,
+    /// The stable code.
+    pub code: String,
+    /// One sentence; names the object, holds no payload.
+    pub message: String,
+}
+
+/// Asked-for ledgers that are not stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// The coverage in which they are missing.
+    pub key: ScopeKey,
+    /// The ledgers.
+    pub range: LedgerRange,
+    /// How often filling them failed.
+    pub attempts: u32,
+    /// The last failure's code; none before the first.
+    pub last_code: Option<String>,
+    /// The last failure's sentence; none before the first.
+    pub last_error: Option<String>,
+}
+
+/// One ledger's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredLedger {
+    /// Its sequence number.
+    pub seq: LedgerSeq,
+    /// sha256 of `header_xdr`.
+    pub hash: LedgerHash,
+    /// The hash it gives for the ledger before it.
+    pub previous_hash: LedgerHash,
+    /// Close time, Unix milliseconds.
+    pub close_time_ms: u64,
+    /// The protocol version.
+    pub protocol: u32,
+    /// XDR of the `LedgerHeader`.
+    pub header_xdr: Vec<u8>,
+    /// Whether classic and fee events are there.
+    pub classic_events: ClassicEvents,
+    /// Events by proof class, whatever the scope.
+    pub census: Census,
+    /// The digest over all its events, whatever the scope.
+    pub digest: EventsDigest,
+    /// The version of the digest's construction.
+    pub digest_version: u8,
+    /// Where it came from.
+    pub source: String,
+    /// What its hash hangs on: `pinned` or `source`.
+    pub anchor: String,
+}
+
+/// Which events a page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventQuery {
+    /// Only positions above this one; none begins at the start.
+    pub after: Option<Position>,
+    /// Only ledgers up to this one.
+    pub to_inclusive: LedgerSeq,
+    /// Only rows committed at or before this feed position.
+    pub as_of: FeedPosition,
+    /// At most so many events; at least 1.
+    pub limit: u32,
+}
+
+/// What an archive holds, in one snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The network; none before the first request.
+    pub passphrase: Option<String>,
+    /// Whether classic and fee events are kept.
+    pub classic: ClassicPolicy,
+    /// The lowest ledger ever asked for.
+    pub start: Option<LedgerSeq>,
+    /// Coverage by scope key.
+    pub coverage: Vec<(ScopeKey, Coverage)>,
+    /// Ledgers that have a row, and so were verified.
+    pub verified: Coverage,
+    /// The highest ledger that is covered under any key.
+    pub latest_ledger: Option<LedgerSeq>,
+    /// Stored events by proof class.
+    pub events: Census,
+    /// Asked-for ledgers that are missing.
+    pub gaps: Vec<Gap>,
+    /// Incidents that wait for an operator.
+    pub open_incidents: u64,
+    /// The last commit's feed position; 0 before the first.
+    pub feed_position: FeedPosition,
+    /// Counts rollbacks.
+    pub epoch: u64,
+    /// The hashes that operators vouched for.
+    pub pins: Vec<Pin>,
+}
+
+/// What contradicted a stored fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IncidentKind {
+    /// Another hash for a stored ledger.
+    LedgerHash,
+    /// Other bytes under a stored position.
+    EventBytes,
+}
+
+impl IncidentKind {
+    /// The word in store and answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LedgerHash => "ledger_hash",
+            Self::EventBytes => "event_bytes",
+        }
+    }
+
+    /// The kind that a word names.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::LedgerHash, Self::EventBytes].into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// A contradiction between what is stored and what a source gave; both versions are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// Its number.
+    pub id: u64,
+    /// What was contradicted.
+    pub kind: IncidentKind,
+    /// The ledger.
+    pub ledger: LedgerSeq,
+    /// The event, for [`IncidentKind::EventBytes`].
+    pub position: Option<Position>,
+    /// The source that contradicted.
+    pub source: String,
+    /// The stored version: XDR of the `LedgerHeader` or `ContractEvent`; empty where nothing is stored.
+    pub stored_xdr: Vec<u8>,
+    /// The source's version of the same; empty where the source gives nothing under the position.
+    pub offered_xdr: Vec<u8>,
+    /// When it was recorded, Unix milliseconds.
+    pub recorded_at_ms: u64,
+    /// When an operator resolved it; none while it is open.
+    pub resolved_at_ms: Option<u64>,
+    /// What the operator said.
+    pub note: Option<String>,
+}
+
+/// The archive's store. All methods block; implementations are chosen by URL at start-up.
+pub trait Store: Send + Sync {
+    /// Takes the ingest lease: raises the fence, so that no earlier fence can write any more.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn acquire(&self) -> Result<Fence, StoreError>;
+
+    /// Records what an operator asks for: network, policy and pins (recorded by the first request, compared
+    /// after), the lowest start (lowering is journalled), and as durable gaps the asked-for ledgers that are
+    /// not covered. Nothing is written when anything is refused.
+    ///
+    /// # Errors
+    /// [`StoreError::NetworkMismatch`], [`StoreError::PolicyMismatch`], [`StoreError::PinContradicted`] (a stored
+    /// ledger has another hash), [`StoreError::IncidentOpen`], [`StoreError::StaleFence`].
+    fn request(&self, request: &Request, fence: Fence) -> Result<Plan, StoreError>;
+
+    /// Stores a batch: events, ledger rows, proof material, coverage of each of its scope's keys, cursor and feed
+    /// position, all or nothing. Committing the same again changes nothing and is no error. A richer batch
+    /// upgrades what is stored: a ledger row and proof classes over unverified coverage, and a ledger without
+    /// classic events by one with them (`absent` < `inconsistent` < `present`); a poorer one changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Incident`] when another hash or other bytes stand under a stored ledger or position (the
+    /// incident is recorded, the batch is not), [`StoreError::IncidentOpen`] while one waits,
+    /// [`StoreError::DoesNotLink`] when the batch contradicts a stored neighbour's link,
+    /// [`StoreError::NetworkUnproven`] when nothing ties it to the network (no transaction, no stored neighbour,
+    /// no pin), [`StoreError::PinContradicted`], [`StoreError::NetworkMismatch`], [`StoreError::PolicyMismatch`],
+    /// [`StoreError::NotRequested`] before the first request, [`StoreError::StaleFence`].
+    fn commit(&self, batch: &Batch, fence: Fence) -> Result<Committed, StoreError>;
+
+    /// Counts a failed attempt on the gaps that `failure.range` touches, under each key; splits them where they
+    /// reach beyond it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn record_failure(&self, failure: &GapFailure, fence: Fence) -> Result<(), StoreError>;
+
+    /// Marks an open incident as resolved; what is stored stays.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownIncident`] when there is no open incident of this number.
+    fn resolve_incident(&self, id: u64, note: Option<&str>, fence: Fence) -> Result<(), StoreError>;
+
+    /// All incidents, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn incidents(&self) -> Result<Vec<Incident>, StoreError>;
+
+    /// What the archive holds.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn status(&self) -> Result<Status, StoreError>;
+
+    /// The links that stored ledgers on both sides demand of `range`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn neighbours(&self, range: LedgerRange) -> Result<Neighbours, StoreError>;
+
+    /// Up to `limit` ledger rows from `from_inclusive` on, ascending.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn ledgers(&self, from_inclusive: LedgerSeq, limit: u32) -> Result<Vec<StoredLedger>, StoreError>;
+
+    /// A page of events in canonical order.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn events(&self, query: &EventQuery) -> Result<Vec<Event>, StoreError>;
+
+    /// The proof material of a ledger; none where it holds no committed event in scope.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn proof(&self, seq: LedgerSeq) -> Result<Option<ProofMaterial>, StoreError>;
+
+    /// Counts the stored events of `scope` in `range` by proof class.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn tally(&self, scope: &Scope, range: LedgerRange) -> Result<Census, StoreError>;
+}
