@@ -1,21 +1,202 @@
-//! Stub.
-use crate::{CheckedLedger, Network};
-/// F
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+//! Extraction and verification of one ledger.
+//!
+//! What is hashed is always a slice of the source's own bytes. The chain of hashes (`Stellar-ledger.x`,
+//! `Stellar-transaction.x`): an invocation's events → `InvokeHostFunctionSuccessPreImage` → its result →
+//! `TransactionResultSet` → `LedgerHeader` → the next ledger's `previousLedgerHash`.
+
+mod envelopes;
+mod events;
+mod fees;
+mod invocation;
+mod stored;
+
+use std::collections::HashMap;
+
+pub use envelopes::transaction_hash;
+pub use stored::{ProofFault, ProvenEvent, prove_stored};
+
+use crate::decode::{DecodeError, HeaderView, LedgerView, decode};
+use crate::digest::EventsDigest;
+use crate::hash::{LedgerHash, TxHash, sha256};
+use crate::ledger::{Census, CheckedLedger, NetworkProof};
+use crate::ledger_seq::LedgerSeq;
+use crate::network::Network;
+use crate::proof::ProofMaterial;
+
+/// Why a ledger's bytes are a bad object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerFault {
-    /// u
-    #[error("stub")]
-    Undecodable,
+    /// The bytes are no `LedgerCloseMeta` that this version knows.
+    #[error("the ledger cannot be decoded: {0}")]
+    Undecodable(#[from] DecodeError),
+    /// The header's sequence number lies outside 1 … 2³¹−1.
+    #[error("the header's ledger sequence {0} is out of range")]
+    SequenceOutOfRange(u32),
+    /// sha256 of the header is not the hash that stands beside it.
+    #[error("the header of ledger {seq} does not hash to the ledger's hash")]
+    HeaderHash {
+        /// The ledger.
+        seq: LedgerSeq,
+    },
+    /// sha256 of the results is not the header's `txSetResultHash`.
+    #[error("the results of ledger {seq} do not hash to the header's result hash")]
+    ResultsHash {
+        /// The ledger.
+        seq: LedgerSeq,
+    },
+    /// The transaction set is not the one that the header names.
+    #[error("the transaction set of ledger {seq} does not hash to the header's set hash")]
+    TxSetHash {
+        /// The ledger.
+        seq: LedgerSeq,
+    },
+    /// No transaction's hash recomputes under the network's id.
+    #[error("the transactions of ledger {seq} are not of the network that was asked for")]
+    WrongNetwork {
+        /// The ledger.
+        seq: LedgerSeq,
+    },
+    /// A transaction has a result and no envelope.
+    #[error("transaction {tx_order} of ledger {seq} has a result and no envelope")]
+    EnvelopeMissing {
+        /// The ledger.
+        seq: LedgerSeq,
+        /// Its apply order, 1-based.
+        tx_order: u32,
+    },
+    /// The events of an invocation are not those that its result commits to.
+    #[error("the events of transaction {tx_order} of ledger {seq} do not hash to its result")]
+    SuccessHash {
+        /// The ledger.
+        seq: LedgerSeq,
+        /// Its apply order, 1-based.
+        tx_order: u32,
+    },
+    /// An invocation's meta lacks what its result commits to.
+    #[error("the meta of transaction {tx_order} of ledger {seq} lacks the invocation that its result commits to")]
+    PreImageMissing {
+        /// The ledger.
+        seq: LedgerSeq,
+        /// Its apply order, 1-based.
+        tx_order: u32,
+    },
+    /// A failed transaction carries operation events; the network emits none.
+    #[error("the failed transaction {tx_order} of ledger {seq} carries operation events")]
+    EventsOfFailedTransaction {
+        /// The ledger.
+        seq: LedgerSeq,
+        /// Its apply order, 1-based.
+        tx_order: u32,
+    },
+    /// A diagnostic event stands among the events.
+    #[error("a diagnostic event stands among the events of transaction {tx_order} of ledger {seq}")]
+    DiagnosticAmongEvents {
+        /// The ledger.
+        seq: LedgerSeq,
+        /// Its apply order, 1-based.
+        tx_order: u32,
+    },
+    /// An event's numbers have no room in a position.
+    #[error("an event of transaction {tx_order} of ledger {seq} has no position")]
+    NoPosition {
+        /// The ledger.
+        seq: LedgerSeq,
+        /// Its apply order, 1-based.
+        tx_order: u32,
+    },
 }
+
 impl LedgerFault {
     /// The stable code.
+    #[must_use]
     pub fn code(&self) -> &'static str {
-        "UNDECODABLE"
+        match self {
+            Self::Undecodable(_) => "UNDECODABLE_LEDGER",
+            Self::SequenceOutOfRange(_) => "SEQUENCE_OUT_OF_RANGE",
+            Self::HeaderHash { .. } => "HEADER_HASH_MISMATCH",
+            Self::ResultsHash { .. } => "RESULTS_HASH_MISMATCH",
+            Self::TxSetHash { .. } => "TX_SET_HASH_MISMATCH",
+            Self::WrongNetwork { .. } => "WRONG_NETWORK",
+            Self::EnvelopeMissing { .. } => "ENVELOPE_MISSING",
+            Self::SuccessHash { .. } => "SUCCESS_HASH_MISMATCH",
+            Self::PreImageMissing { .. } => "PRE_IMAGE_MISSING",
+            Self::EventsOfFailedTransaction { .. } => "EVENTS_OF_FAILED_TRANSACTION",
+            Self::DiagnosticAmongEvents { .. } => "DIAGNOSTIC_AMONG_EVENTS",
+            Self::NoPosition { .. } => "NO_POSITION",
+        }
     }
 }
-/// C
+
+/// Extracts every event of one ledger from the XDR of its `LedgerCloseMeta` and verifies what its hashes cover.
+///
 /// # Errors
-/// e
-pub fn check_ledger(_bytes: &[u8], _network: &Network) -> Result<CheckedLedger, LedgerFault> {
-    Err(LedgerFault::Undecodable)
+/// [`LedgerFault`]: the ledger is a bad object; nothing of it may be stored.
+pub fn check_ledger(bytes: &[u8], network: &Network) -> Result<CheckedLedger, LedgerFault> {
+    let view = decode(bytes)?;
+    let seq = LedgerSeq::new(view.header.seq).map_err(|_| LedgerFault::SequenceOutOfRange(view.header.seq))?;
+    if sha256(&[view.header.xdr]) != view.claimed_hash {
+        return Err(LedgerFault::HeaderHash { seq });
+    }
+    let results_xdr = result_set(&view);
+    if sha256(&[&results_xdr]) != view.header.tx_set_result_hash {
+        return Err(LedgerFault::ResultsHash { seq });
+    }
+    let envelopes = envelopes::of_transactions(&view, seq, network)?;
+    let extracted = events::extract(&view, seq, &envelopes)?;
+    if !extracted.invocations.is_empty() {
+        // These envelopes are kept as proof material, so they must be the ones that the header commits to.
+        check_tx_set(&view, seq)?;
+    }
+    let network_proof = if view.transactions.is_empty() { NetworkProof::NoTransactions } else { NetworkProof::Proven };
+    Ok(CheckedLedger {
+        seq,
+        hash: LedgerHash(view.claimed_hash),
+        previous_hash: LedgerHash(view.header.previous_hash),
+        close_time_ms: view.header.close_time_ms,
+        protocol: view.header.protocol,
+        header_xdr: view.header.xdr.to_vec(),
+        network_proof,
+        classic_events: fees::classic_events(&view, network),
+        census: Census::of(&extracted.events),
+        digest: EventsDigest::of(&extracted.events),
+        events: extracted.events,
+        proof: ProofMaterial { results_xdr, invocations: extracted.invocations },
+    })
 }
+
+/// Verifies that the ledger's transaction set is the one that its header names: sha256 of the
+/// `GeneralizedTransactionSet`, of previous hash and envelopes for a legacy set, or zero and no transaction where
+/// consensus agreed on the empty set (CAP-83).
+///
+/// # Errors
+/// [`LedgerFault::TxSetHash`].
+pub fn check_tx_set(view: &LedgerView<'_>, seq: LedgerSeq) -> Result<(), LedgerFault> {
+    let set = &view.tx_set;
+    let HeaderView { empty_tx_set, tx_set_hash, .. } = view.header;
+    let holds = if empty_tx_set {
+        tx_set_hash == [0; 32] && set.envelopes.is_empty()
+    } else if set.legacy {
+        let parts: Vec<&[u8]> =
+            core::iter::once(set.previous_hash.as_slice()).chain(set.envelopes.iter().map(|env| env.xdr)).collect();
+        sha256(&parts) == tx_set_hash
+    } else {
+        sha256(&[set.xdr]) == tx_set_hash
+    };
+    if holds { Ok(()) } else { Err(LedgerFault::TxSetHash { seq }) }
+}
+
+/// XDR of the `TransactionResultSet`: the ledger's own result slices, in apply order.
+fn result_set(view: &LedgerView<'_>) -> Vec<u8> {
+    let count = u32::try_from(view.transactions.len()).expect("the transactions were counted by a u32");
+    let mut results = count.to_be_bytes().to_vec();
+    for transaction in &view.transactions {
+        results.extend_from_slice(transaction.result.xdr);
+    }
+    results
+}
+
+/// The envelope of each transaction, by hash.
+type Envelopes<'a> = HashMap<TxHash, &'a [u8]>;
+
+#[cfg(test)]
+mod tests;

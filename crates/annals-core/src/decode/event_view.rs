@@ -1,0 +1,86 @@
+//! One `ContractEvent`.
+
+use stellar_xdr::{ContractEventType, ContractId as XdrContractId, ExtensionPoint, ScVal};
+
+use super::reader::{DecodeError, Reader};
+use crate::event::EventKind;
+use crate::hash::ContractId;
+
+/// A `ContractEvent`: its bytes and the slices of its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventView<'a> {
+    /// XDR of the `ContractEvent`.
+    pub xdr: &'a [u8],
+    /// The emitting contract.
+    pub contract_id: Option<ContractId>,
+    /// Contract or system; none for a diagnostic event.
+    pub kind: Option<EventKind>,
+    /// XDR of each topic's `ScVal`.
+    pub topics: Vec<&'a [u8]>,
+    /// XDR of the data's `ScVal`.
+    pub data: &'a [u8],
+}
+
+/// `SCV_SYMBOL`, `Stellar-contract.x`.
+const SCV_SYMBOL: [u8; 4] = 15_u32.to_be_bytes();
+/// `SCV_I128`, `Stellar-contract.x`.
+const SCV_I128: [u8; 4] = 10_u32.to_be_bytes();
+
+impl<'a> EventView<'a> {
+    /// Reads a `ContractEvent` that fills `xdr`.
+    ///
+    /// # Errors
+    /// [`DecodeError`].
+    pub fn parse(xdr: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(xdr);
+        let view = Self::read(&mut reader)?;
+        reader.finish()?;
+        Ok(view)
+    }
+
+    pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let start = reader.offset();
+        reader.skip::<ExtensionPoint>("ContractEvent.ext")?;
+        let (contract, _) = reader.read::<Option<XdrContractId>>("ContractEvent.contractID")?;
+        let (kind, _) = reader.read::<ContractEventType>("ContractEvent.type")?;
+        let body = reader.offset();
+        let version = reader.discriminant("ContractEvent.body")?;
+        if version != 0 {
+            return reader.unknown(body, "ContractEvent.body", version);
+        }
+        let topics = reader.array("ContractEvent.topics", |reader| reader.skip::<ScVal>("ContractEvent.topics"))?;
+        let data = reader.skip::<ScVal>("ContractEvent.data")?;
+        let kind = match kind {
+            ContractEventType::Contract => Some(EventKind::Contract),
+            ContractEventType::System => Some(EventKind::System),
+            ContractEventType::Diagnostic => None,
+        };
+        Ok(Self {
+            xdr: reader.since(start),
+            contract_id: contract.map(|contract| ContractId(contract.0.0)),
+            kind,
+            topics,
+            data,
+        })
+    }
+
+    /// The symbol of topic 0; none where topic 0 is missing, of another type, or not ASCII.
+    #[must_use]
+    pub fn event_type(&self) -> Option<String> {
+        self.symbol().and_then(|symbol| symbol.is_ascii().then(|| String::from_utf8_lossy(symbol).into_owned()))
+    }
+
+    /// The bytes of topic 0's symbol.
+    #[must_use]
+    pub fn symbol(&self) -> Option<&'a [u8]> {
+        let (length, padded) = self.topics.first()?.strip_prefix(&SCV_SYMBOL)?.split_first_chunk::<4>()?;
+        padded.get(..usize::try_from(u32::from_be_bytes(*length)).ok()?)
+    }
+
+    /// The data as an i128, where it is one.
+    #[must_use]
+    pub fn amount(&self) -> Option<i128> {
+        let number = self.data.strip_prefix(&SCV_I128)?;
+        number.try_into().ok().map(i128::from_be_bytes)
+    }
+}
