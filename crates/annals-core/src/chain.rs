@@ -144,9 +144,10 @@ impl<T> Chain<T> {
         self.expected = through.next().filter(|next| self.range.contains(*next));
     }
 
-    /// Ends the gap; what is held back is decided.
-    pub fn finish(mut self, out: &mut Vec<Verdict<T>>) {
+    /// Ends the gap; what is held back is decided, and no ledger is expected any more.
+    pub fn finish(&mut self, out: &mut Vec<Verdict<T>>) {
         self.break_off(out);
+        self.expected = None;
     }
 
     fn break_off(&mut self, out: &mut Vec<Verdict<T>>) {
@@ -179,3 +180,6 @@ impl<T> Chain<T> {
 fn links<T>(lower: &Item<T>, upper: &Item<T>) -> bool {
     upper.0.previous_hash == lower.0.hash
 }
+
+#[cfg(test)]
+mod tests;

@@ -170,6 +170,15 @@ pub struct Status {
     pub pins: Vec<Pin>,
 }
 
+impl Status {
+    /// The ledgers that are covered for `key`: its own coverage, and that of everything.
+    #[must_use]
+    pub fn covered(&self, key: ScopeKey) -> Coverage {
+        let held = self.coverage.iter().filter(|(held, _)| *held == key || *held == ScopeKey::All);
+        held.fold(Coverage::new(), |covered, (_, coverage)| covered.union(coverage))
+    }
+}
+
 /// What contradicted a stored fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IncidentKind {

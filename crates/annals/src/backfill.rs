@@ -1,0 +1,247 @@
+//! Filling an archive from a source of history.
+//!
+//! The store's durable list of gaps is what there is to do; each gap is read, checked and linked, and committed
+//! in batches. A bad object is named and its ledgers stay a listed gap while the rest goes on, so a crash or a
+//! bad object loses nothing, and a restart fetches only what is missing.
+
+mod budget;
+mod fill;
+mod pipeline;
+
+use annals_core::{
+    Batch, BatchError, Census, ClassicPolicy, Coverage, LedgerRange, LedgerSeq, Network, Scope, check_ledger,
+};
+use serde::Serialize;
+
+use crate::source::{LedgerSource, SourceError};
+use crate::store::{Fence, GapFailure, Pin, Request, Status, Store, StoreError};
+
+/// What is to be filled.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The network.
+    pub network: Network,
+    /// Whose events.
+    pub scope: Scope,
+    /// Whether classic and fee events are kept.
+    pub classic: ClassicPolicy,
+    /// Which ledgers.
+    pub range: LedgerRange,
+    /// Hashes that the operator vouches for.
+    pub pins: Vec<Pin>,
+}
+
+/// Who is told how a backfill gets on.
+pub trait Progress {
+    /// It begins: so many ledgers were asked for, and so many of them are stored already.
+    fn begin(&self, ledgers: u64, already: u64);
+
+    /// So many more ledgers with so many events were stored.
+    fn advance(&self, ledgers: u64, events: u64);
+
+    /// Ledgers could not be stored.
+    fn fault(&self, failure: &GapFailure);
+
+    /// It ends.
+    fn end(&self);
+}
+
+/// Why a backfill stopped. What it had committed stays.
+#[derive(Debug, thiserror::Error)]
+pub enum BackfillError {
+    /// The source says that it is of another network.
+    #[error("{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right lake or network")]
+    SourceNetwork {
+        /// The source.
+        source_name: String,
+        /// The passphrase that it claims.
+        claimed: String,
+        /// The one asked for.
+        asked: String,
+    },
+    /// The source's ledger has another hash than the operator vouches for.
+    #[error("{source_name} gives ledger {seq} the hash {found} and not the pinned {pinned}")]
+    PinContradicted {
+        /// The source.
+        source_name: String,
+        /// The pinned ledger.
+        seq: LedgerSeq,
+        /// The pinned hash.
+        pinned: String,
+        /// The source's.
+        found: String,
+    },
+    /// The source cannot be read.
+    #[error("the source failed")]
+    Source(#[from] SourceError),
+    /// The store refused or failed.
+    #[error("the archive did not take the ledgers")]
+    Store(#[from] StoreError),
+    /// Checked ledgers made no batch.
+    #[error("the checked ledgers make no batch")]
+    Batch(#[from] BatchError),
+}
+
+/// Ledgers that were asked for and are not stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissingRange {
+    /// The first.
+    pub from: u32,
+    /// The last.
+    pub to: u32,
+}
+
+/// How a backfill ended. Counts of events are of what is stored in the asked-for range and scope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Ledgers asked for.
+    pub ledgers: u64,
+    /// Ledgers that this run took from the source and stored.
+    pub fetched: u64,
+    /// Events of every class.
+    pub events: u64,
+    /// Events of class `committed`.
+    pub committed: u64,
+    /// Events of class `uncommitted`.
+    pub uncommitted: u64,
+    /// Events of class `rewritten`.
+    pub rewritten: u64,
+    /// Events of class `unverified`.
+    pub unverified: u64,
+    /// The watermark of verified ledgers from the archive's start; null while the start is not verified.
+    pub verified_through: Option<u32>,
+    /// The watermark of covered ledgers from the archive's start; null while the start is not covered.
+    pub ingested_through: Option<u32>,
+    /// The asked-for ledgers that are missing.
+    pub gaps: Vec<MissingRange>,
+    /// What was wrong with them; bad objects, and ledgers that the source does not hold.
+    #[serde(skip)]
+    pub failures: Vec<GapFailure>,
+}
+
+impl Summary {
+    /// Whether something contradicts the chain, rather than being absent or unreadable.
+    #[must_use]
+    pub fn contradicts_chain(&self) -> bool {
+        self.failures.iter().any(|failure| !fill::is_absence(&failure.code))
+    }
+}
+
+/// Refuses a source that contradicts the job before anything is written: another network's manifest, or another
+/// hash for a pinned ledger of the range.
+///
+/// # Errors
+/// [`BackfillError::SourceNetwork`], [`BackfillError::PinContradicted`], [`BackfillError::Source`].
+pub fn check_source(job: &Job, source: &dyn LedgerSource) -> Result<(), BackfillError> {
+    let asked = job.network.passphrase();
+    if let Some(claimed) = source.claimed_passphrase().filter(|claimed| *claimed != asked) {
+        return Err(BackfillError::SourceNetwork {
+            source_name: source.name(),
+            claimed: claimed.to_owned(),
+            asked: asked.to_owned(),
+        });
+    }
+    for pin in job.pins.iter().filter(|pin| job.range.contains(pin.seq)) {
+        // An object that cannot be read says nothing about the pin; filling the gap names it.
+        let objects = source.open(LedgerRange::single(pin.seq))?.filter_map(Result::ok);
+        let raw = objects.filter_map(|object| object.into_ledgers().ok()).flatten();
+        let checked = raw.filter_map(|raw| check_ledger(&raw.bytes, &job.network).ok());
+        for ledger in checked.filter(|ledger| ledger.seq == pin.seq && ledger.hash != pin.hash) {
+            return Err(BackfillError::PinContradicted {
+                source_name: source.name(),
+                seq: pin.seq,
+                pinned: pin.hash.to_string(),
+                found: ledger.hash.to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Fills what the job asks for and the store lacks.
+///
+/// # Errors
+/// [`BackfillError`]; a bad object is none: it is in [`Summary::failures`].
+pub fn run(
+    job: &Job,
+    store: &dyn Store,
+    source: &dyn LedgerSource,
+    progress: &dyn Progress,
+) -> Result<Summary, BackfillError> {
+    check_source(job, source)?;
+    let fence = store.acquire()?;
+    let request = Request {
+        network: job.network.clone(),
+        scope: job.scope.clone(),
+        classic: job.classic,
+        range: job.range,
+        pins: job.pins.clone(),
+    };
+    let plan = store.request(&request, fence)?;
+    progress.begin(job.range.count(), job.range.count() - plan.missing.count());
+    let mut fetched = 0;
+    let mut failures = Vec::new();
+    for gap in plan.missing.ranges() {
+        let filled = fill::fill_gap(job, *gap, store, fence, source, progress)?;
+        fetched += filled.stored.count();
+        for failure in &filled.failures {
+            store.record_failure(failure, fence)?;
+            progress.fault(failure);
+        }
+        failures.extend(filled.failures);
+    }
+    progress.end();
+    summarize(job, store, fetched, failures)
+}
+
+fn summarize(
+    job: &Job,
+    store: &dyn Store,
+    fetched: u64,
+    failures: Vec<GapFailure>,
+) -> Result<Summary, BackfillError> {
+    let status = store.status()?;
+    let census: Census = store.tally(&job.scope, job.range)?;
+    let covered = covered_by(&status, &job.scope);
+    let missing = covered.missing(job.range);
+    Ok(Summary {
+        ledgers: job.range.count(),
+        fetched,
+        events: census.total(),
+        committed: census.committed,
+        uncommitted: census.uncommitted,
+        rewritten: census.rewritten,
+        unverified: census.unverified,
+        verified_through: watermark(&status, &covered.intersection(&status.verified)),
+        ingested_through: watermark(&status, &covered),
+        gaps: missing
+            .ranges()
+            .iter()
+            .map(|gap| MissingRange { from: gap.from_inclusive().get(), to: gap.to_inclusive().get() })
+            .collect(),
+        failures,
+    })
+}
+
+/// The ledgers that are covered for every contract of `scope`.
+fn covered_by(status: &Status, scope: &Scope) -> Coverage {
+    let mut keys = scope.keys().into_iter().map(|key| status.covered(key));
+    let first = keys.next().unwrap_or_default();
+    keys.fold(first, |both, other| both.intersection(&other))
+}
+
+fn watermark(status: &Status, coverage: &Coverage) -> Option<u32> {
+    status.start.and_then(|start| coverage.watermark(start)).map(LedgerSeq::get)
+}
+
+/// Commits one batch of a job.
+fn commit(
+    job: &Job,
+    store: &dyn Store,
+    fence: Fence,
+    source_name: &str,
+    ledgers: Vec<annals_core::CheckedLedger>,
+) -> Result<u64, BackfillError> {
+    let batch = Batch::checked(job.network.clone(), job.scope.clone(), job.classic, source_name, ledgers)?;
+    Ok(store.commit(&batch, fence)?.events_added)
+}
