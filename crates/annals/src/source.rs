@@ -39,7 +39,7 @@ pub enum ObjectEncoding {
 pub struct LedgerObject {
     /// The object's name: a path below the lake, or a file and the number of the frame in it.
     pub name: String,
-    /// The ledgers that the object's name promises; none where names promise nothing.
+    /// The ledgers that the object's name promises, or the header of a frame, which has no name of its own.
     pub named: Option<LedgerRange>,
     /// How `bytes` hold the ledgers.
     pub encoding: ObjectEncoding,
@@ -57,5 +57,14 @@ pub struct RawLedger {
 }
 
 mod error;
+#[cfg(test)]
+mod fixtures;
+mod framed;
+mod lake;
+mod ledger_bytes;
+mod object;
+mod zstd_frames;
 
 pub use error::{ObjectFault, ObjectFaultKind, SourceError};
+pub use framed::FramedSource;
+pub use lake::{LakeOptions, LakeSource};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use annals_core::LedgerRange;
+use annals_core::decode::DecodeError;
 
 /// Why a source cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,25 @@ pub enum SourceError {
         expected: &'static str,
         /// What was found.
         reason: String,
+    },
+    /// The lake's manifest cannot be understood.
+    #[error("the manifest {} cannot be used: {reason}; mend it or remove it", path.display())]
+    BadManifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+        /// What the JSON reader says, where it has a say.
+        #[source]
+        source: Option<serde_json::Error>,
+    },
+    /// The lake's manifest names a compression that SEP-54 does not know.
+    #[error("the manifest {} names the compression {compression:?}; only zstd is read", path.display())]
+    UnsupportedCompression {
+        /// The manifest.
+        path: PathBuf,
+        /// The compression.
+        compression: String,
     },
     /// The lake's objects hold different numbers of ledgers.
     #[error("{} mixes objects of {first} and of {second} ledgers: pass --mixed-layout if that is meant", path.display())]
@@ -44,9 +64,23 @@ pub enum SourceError {
     },
 }
 
+impl SourceError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "SOURCE_NOT_FOUND",
+            Self::NotASource { .. } => "NOT_A_SOURCE",
+            Self::BadManifest { .. } => "BAD_MANIFEST",
+            Self::UnsupportedCompression { .. } => "UNSUPPORTED_COMPRESSION",
+            Self::MixedLayout { .. } => "MIXED_LAYOUT",
+            Self::Transient { .. } => "SOURCE_UNREADABLE",
+        }
+    }
+}
+
 /// What is wrong with one object.
-#[derive(Debug, thiserror::Error)]
-#[error("{object}: {kind}")]
+#[derive(Debug)]
 pub struct ObjectFault {
     /// The object's name.
     pub object: String,
@@ -56,10 +90,101 @@ pub struct ObjectFault {
     pub kind: ObjectFaultKind,
 }
 
+impl ObjectFault {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.kind.code()
+    }
+}
+
+impl std::fmt::Display for ObjectFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.object, self.kind)
+    }
+}
+
+/// The kind is part of the sentence, so the next cause is the kind's own.
+impl std::error::Error for ObjectFault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.kind)
+    }
+}
+
 /// The kinds of [`ObjectFault`].
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectFaultKind {
     /// Reading failed; trying again may help.
     #[error("it could not be read")]
     Unreadable(#[source] std::io::Error),
+    /// There is not one byte.
+    #[error("it is empty")]
+    Empty,
+    /// The bytes end before what they began.
+    #[error("it is cut off")]
+    Truncated,
+    /// The bytes go on after the end of what they hold.
+    #[error("bytes follow its end")]
+    TrailingBytes,
+    /// The bytes do not begin as zstd does.
+    #[error("it is not zstd")]
+    NotZstd,
+    /// zstd finds its own structure or checksum broken.
+    #[error("its zstd is corrupt")]
+    CorruptZstd(#[source] std::io::Error),
+    /// It is larger than any ledger or batch has reason to be.
+    #[error("it holds more than {bytes_max} bytes")]
+    TooLarge {
+        /// The bound, bytes.
+        bytes_max: u64,
+    },
+    /// The XDR inside is none of a ledger or a batch of ledgers.
+    #[error("its XDR does not decode")]
+    Undecodable(#[source] DecodeError),
+    /// The batch says it holds one number of ledgers and its ends say another.
+    #[error("its batch holds {count} ledgers where {promised} were promised")]
+    Miscounted {
+        /// As its ends have it.
+        promised: u64,
+        /// As its list has it.
+        count: u32,
+    },
+    /// The name contradicts itself or the folder it lies in.
+    #[error("its name is wrong: {reason}")]
+    Misnamed {
+        /// The contradiction.
+        reason: &'static str,
+    },
+    /// The batch inside is of other ledgers than the name says.
+    #[error("its name promises ledgers {named} and it holds {start} to {end}")]
+    NameContradicted {
+        /// As the name has it.
+        named: LedgerRange,
+        /// `startSequence` of the batch.
+        start: u32,
+        /// `endSequence` of the batch.
+        end: u32,
+    },
+    /// A frame's length word lacks the mark of a last fragment (RFC 5531, section 11); nothing after it can be read.
+    #[error("no frame begins there")]
+    NotAFrame,
+}
+
+impl ObjectFaultKind {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) => "UNREADABLE_OBJECT",
+            Self::Empty => "EMPTY_OBJECT",
+            Self::Truncated => "TRUNCATED_OBJECT",
+            Self::TrailingBytes => "TRAILING_BYTES",
+            Self::NotZstd => "NOT_ZSTD",
+            Self::TooLarge { .. } => "OBJECT_TOO_LARGE",
+            Self::CorruptZstd(_) | Self::Undecodable(_) => "UNDECODABLE_OBJECT",
+            Self::Miscounted { .. } => "MISCOUNTED_BATCH",
+            Self::Misnamed { .. } | Self::NameContradicted { .. } => "MISNAMED_OBJECT",
+            Self::NotAFrame => "NOT_A_FRAME",
+        }
+    }
 }
