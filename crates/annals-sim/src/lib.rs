@@ -1,1 +1,34 @@
-//! Sim.
+//! Builds chains of Stellar ledgers from short descriptions, for tests and demonstrations.
+//!
+//! A [`LedgerPlan`] says what happens in a ledger; [`ChainBuilder`] makes the `LedgerCloseMeta` of it,
+//! with every hash and link in its place, beside the [`annals_core::Event`]s that a right extraction
+//! must find in it. [`random_chain`] plans whole chains from a seed: the same seed gives the same
+//! bytes everywhere. [`LakeWriter`] and [`FramedWriter`] put ledgers where a source can read them.
+//!
+//! What ought to be refused is made by [`Fault`] (a builder that errs, all outer hashes in order) and by
+//! [`edit_header`] (a header changed and hashed again). A plan that no network could run is an error of
+//! the test that wrote it, and panics.
+
+pub mod chain;
+mod close;
+mod envelope;
+mod expect;
+pub mod fault;
+pub mod framed;
+pub mod generate;
+pub mod lake;
+mod meta;
+pub mod plan;
+mod result;
+pub mod rng;
+mod transaction;
+pub mod value;
+mod xdr;
+
+pub use chain::{BuiltLedger, ChainBuilder};
+pub use fault::{Fault, edit_header, edit_meta};
+pub use framed::FramedWriter;
+pub use generate::{Mix, random_chain, random_plan};
+pub use lake::{Ending, LakeLayout, LakeWriter};
+pub use plan::{Body, CloseTime, EnvelopeForm, EventPlan, Format, InvocationPlan, LedgerPlan, ReturnValue, TxPlan};
+pub use rng::Rng;

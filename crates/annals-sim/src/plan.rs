@@ -1,0 +1,282 @@
+//! What happens in a ledger, as a test says it.
+
+use annals_core::{ClassicEvents, ContractId, EventKind};
+use stellar_xdr::{
+    ContractEvent, ContractEventBody, ContractEventType, ContractEventV0, ExtensionPoint, ScAddress, ScSymbol, ScVal,
+};
+
+use crate::value;
+use crate::xdr::list;
+
+/// In which form an exporter hands a ledger out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `LedgerCloseMeta` V1 with `TransactionMeta` V3: protocols 20–22.
+    V1Meta3,
+    /// `LedgerCloseMeta` V1 with `TransactionMeta` V4: protocols 20–22, exported with asset events backfilled (CAP-67).
+    V1Meta4,
+    /// `LedgerCloseMeta` V2 with `TransactionMeta` V4: protocol 23 and later.
+    V2Meta4,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 3] = [Self::V1Meta3, Self::V1Meta4, Self::V2Meta4];
+
+    /// The protocol of a ledger that names none.
+    #[must_use]
+    pub fn default_protocol(self) -> u32 {
+        if self == Self::V2Meta4 { 26 } else { 22 }
+    }
+
+    /// Whether ledgers of `protocol` are handed out in this form.
+    #[must_use]
+    pub fn carries(self, protocol: u32) -> bool {
+        if self == Self::V2Meta4 { (23..=30).contains(&protocol) } else { (20..=22).contains(&protocol) }
+    }
+
+    /// Whether the form has room for fee events and the events of classic operations.
+    #[must_use]
+    pub fn has_classic_events(self) -> bool {
+        self != Self::V1Meta3
+    }
+}
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPlan {
+    /// The emitting contract.
+    pub contract: Option<ContractId>,
+    /// Contract or system.
+    pub kind: EventKind,
+    /// Any number of topics.
+    pub topics: Vec<ScVal>,
+    /// The data.
+    pub data: ScVal,
+}
+
+impl EventPlan {
+    /// A contract event.
+    #[must_use]
+    pub fn new(contract: ContractId, topics: Vec<ScVal>, data: ScVal) -> Self {
+        Self { contract: Some(contract), kind: EventKind::Contract, topics, data }
+    }
+
+    /// A SEP-41 `transfer` of `amount` between two accounts.
+    #[must_use]
+    pub fn transfer(contract: ContractId, from: [u8; 32], to: [u8; 32], amount: i128) -> Self {
+        let topics = vec![value::symbol("transfer"), value::account_address(from), value::account_address(to)];
+        Self::new(contract, topics, value::i128(amount))
+    }
+
+    /// An asset contract's `mint` as protocols 20–22 emitted it, with its administrator as a topic.
+    #[must_use]
+    pub fn mint_with_admin(contract: ContractId, admin: [u8; 32], to: [u8; 32], asset: &str, amount: i128) -> Self {
+        let addresses = [admin, to].map(value::account_address);
+        let topics = [value::symbol("mint")].into_iter().chain(addresses).chain([value::string(asset.as_bytes())]);
+        Self::new(contract, topics.collect(), value::i128(amount))
+    }
+
+    /// The form into which a backfilling exporter rewrites an asset contract's event: the administrator
+    /// goes (CAP-67). None for an event that it leaves alone.
+    #[must_use]
+    pub fn backfilled(&self) -> Option<Self> {
+        let [ScVal::Symbol(ScSymbol(name)), ScVal::Address(ScAddress::Account(_)), subject, asset @ ScVal::String(_)] =
+            self.topics.as_slice()
+        else {
+            return None;
+        };
+        let administrative: [&[u8]; 3] = [b"mint", b"clawback", b"set_authorized"];
+        administrative
+            .contains(&name.as_slice())
+            .then(|| Self { topics: vec![self.topics[0].clone(), subject.clone(), asset.clone()], ..self.clone() })
+    }
+
+    pub(crate) fn to_event(&self) -> ContractEvent {
+        ContractEvent {
+            ext: ExtensionPoint::V0,
+            contract_id: self.contract.map(value::xdr_contract),
+            type_: match self.kind {
+                EventKind::Contract => ContractEventType::Contract,
+                EventKind::System => ContractEventType::System,
+            },
+            body: ContractEventBody::V0(ContractEventV0 { topics: list(self.topics.clone()), data: self.data.clone() }),
+        }
+    }
+}
+
+/// What an invocation gives back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReturnValue {
+    /// The meta leaves it out and it hashes as void; `TransactionMeta` V3, which has no way to, says void.
+    Absent,
+    /// This value.
+    Value(ScVal),
+}
+
+/// A call of a contract's function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvocationPlan {
+    /// The contract that is called.
+    pub contract: ContractId,
+    /// Its function.
+    pub function: String,
+    /// The arguments.
+    pub args: Vec<ScVal>,
+    /// What it emits, and the ledger commits to.
+    pub events: Vec<EventPlan>,
+    /// What it gives back.
+    pub return_value: ReturnValue,
+    /// Asset events that protocol 23 put in front of the committed ones, after hashing.
+    pub reconciliation: Vec<EventPlan>,
+    /// What calls inside it emitted that failed; only diagnostics show them.
+    pub failed_calls: Vec<EventPlan>,
+}
+
+/// What a transaction does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// One contract invocation.
+    Invocation(InvocationPlan),
+    /// Payments, one operation each, with the uncommitted events of each.
+    Payments(Vec<Vec<EventPlan>>),
+}
+
+/// In which envelope a transaction comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EnvelopeForm {
+    /// `TransactionV0`, which is hashed as a `Transaction`; has no room for an invocation.
+    V0,
+    /// `Transaction`.
+    V1,
+    /// A `FeeBumpTransaction` around a `Transaction`.
+    FeeBump,
+}
+
+/// One transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TxPlan {
+    /// What it does.
+    pub body: Body,
+    /// Whether it succeeds. Of one that fails, only fee events are published.
+    pub succeeds: bool,
+    /// Its envelope.
+    pub envelope: EnvelopeForm,
+    /// The fee taken before all transactions, in stroops.
+    pub charge: i64,
+    /// What is given back of it, in stroops; 0 for no refund and no event of one.
+    pub refund: i64,
+    /// Whether diagnostic events are exported.
+    pub diagnostics: bool,
+    /// Events after the operations, uncommitted.
+    pub after_tx: Vec<EventPlan>,
+}
+
+impl TxPlan {
+    fn new(body: Body, charge: i64, refund: i64) -> Self {
+        let envelope = EnvelopeForm::V1;
+        Self { body, succeeds: true, envelope, charge, refund, diagnostics: false, after_tx: Vec::new() }
+    }
+
+    /// A successful invocation of `contract` that emits `events` and gives nothing back.
+    #[must_use]
+    pub fn invocation(contract: ContractId, events: Vec<EventPlan>) -> Self {
+        let invocation = InvocationPlan {
+            contract,
+            function: "act".to_owned(),
+            args: Vec::new(),
+            events,
+            return_value: ReturnValue::Value(ScVal::Void),
+            reconciliation: Vec::new(),
+            failed_calls: Vec::new(),
+        };
+        Self::new(Body::Invocation(invocation), 50_000, 12_345)
+    }
+
+    /// Successful payments: one operation for each list of events.
+    #[must_use]
+    pub fn payments(operations: Vec<Vec<EventPlan>>) -> Self {
+        let charge = 100 * i64::try_from(operations.len()).expect("a transaction has at most 100 operations");
+        Self::new(Body::Payments(operations), charge, 0)
+    }
+
+    /// The same, but failing.
+    #[must_use]
+    pub fn failing(self) -> Self {
+        Self { succeeds: false, ..self }
+    }
+
+    /// The same in another envelope.
+    #[must_use]
+    pub fn in_envelope(self, envelope: EnvelopeForm) -> Self {
+        Self { envelope, ..self }
+    }
+
+    /// The same with diagnostic events.
+    #[must_use]
+    pub fn with_diagnostics(self) -> Self {
+        Self { diagnostics: true, ..self }
+    }
+}
+
+/// How a ledger says when it closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CloseTime {
+    /// In whole seconds.
+    Seconds,
+    /// In milliseconds as well (protocol 30).
+    Milliseconds,
+}
+
+/// One ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerPlan {
+    /// Its transactions, in apply order.
+    pub transactions: Vec<TxPlan>,
+    /// Its protocol; none for the format's default.
+    pub protocol: Option<u32>,
+    /// Time since the ledger before, in milliseconds.
+    pub elapsed_ms: u32,
+    /// How its header says when it closed.
+    pub close_time: CloseTime,
+    /// Whether consensus fell back to an empty transaction set, whose hash is zero (CAP-83, protocol 28).
+    pub empty_tx_set: bool,
+    /// Whether the exporter writes fee events and events of classic operations; `Inconsistent` gets each charge wrong.
+    pub classic_events: ClassicEvents,
+}
+
+impl LedgerPlan {
+    /// A ledger of the format's default protocol, five seconds after the one before, with classic events.
+    #[must_use]
+    pub fn new(transactions: Vec<TxPlan>) -> Self {
+        Self {
+            transactions,
+            protocol: None,
+            elapsed_ms: 5000,
+            close_time: CloseTime::Seconds,
+            empty_tx_set: false,
+            classic_events: ClassicEvents::Present,
+        }
+    }
+
+    /// The same, of this protocol.
+    #[must_use]
+    pub fn of_protocol(self, protocol: u32) -> Self {
+        Self { protocol: Some(protocol), ..self }
+    }
+
+    /// Panics on what no network could run.
+    pub(crate) fn assert_possible(&self, format: Format) {
+        let protocol = self.protocol.unwrap_or(format.default_protocol());
+        assert!(format.carries(protocol), "ledgers of protocol {protocol} are not handed out as {format:?}");
+        assert!(!self.empty_tx_set || protocol >= 28, "empty transaction sets came with protocol 28");
+        assert!(!self.empty_tx_set || self.transactions.is_empty(), "an empty transaction set holds no transaction");
+        let milliseconds = self.close_time == CloseTime::Milliseconds;
+        assert!(!milliseconds || protocol >= 30, "close times in milliseconds came with protocol 30");
+        for tx in &self.transactions {
+            let Body::Invocation(invocation) = &tx.body else { continue };
+            assert!(tx.envelope != EnvelopeForm::V0, "a V0 envelope has no room for an invocation");
+            assert!(invocation.reconciliation.is_empty() || protocol == 23, "only protocol 23 reconciled");
+        }
+    }
+}
