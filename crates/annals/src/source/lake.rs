@@ -44,7 +44,8 @@ pub struct LakeSource {
 }
 
 impl LakeSource {
-    /// Opens the lake in the folder `path`: reads its manifest, if it has one, and lists its top level.
+    /// Opens the lake in the folder `path`: reads its manifest, if it has one, and lists its top level. A partition
+    /// that appears later, or an object beside the partitions, is not seen; open the lake again for it.
     ///
     /// A manifest's numbers of ledgers a batch and batches a partition are never used to find an object. Where
     /// they contradict the names found, the names are followed and a warning is logged.
@@ -77,8 +78,11 @@ impl LakeSource {
         Ok(Self { path, options, manifest, top, contradiction_told: Once::new() })
     }
 
-    /// Looks at the names of all objects in the partitions that `range` touches.
+    /// Looks at the names of all objects in the partitions that `range` touches, and keeps none of them.
     fn check_layout(&self, range: LedgerRange) -> Result<(), SourceError> {
+        if self.options.mixed_layout && self.manifest.is_none() {
+            return Ok(());
+        }
         let mut layout = Layout::default();
         let mut add = |objects: &[Entry]| {
             objects
