@@ -61,7 +61,6 @@ mod error;
 mod fixtures;
 mod framed;
 mod lake;
-mod ledger_bytes;
 mod object;
 mod zstd_frames;
 

@@ -141,6 +141,14 @@ pub enum ObjectFaultKind {
     /// The XDR inside is none of a ledger or a batch of ledgers.
     #[error("its XDR does not decode")]
     Undecodable(#[source] DecodeError),
+    /// It gives its ledgers numbers that no ledger, or no range of them, can have.
+    #[error("it numbers its ledgers {start} to {end}, which no ledgers are")]
+    ImpossibleLedgers {
+        /// `startSequence` of the batch, or `ledgerSeq` of the one ledger's header.
+        start: u32,
+        /// `endSequence` of the batch, or `ledgerSeq` again.
+        end: u32,
+    },
     /// The batch says it holds one number of ledgers and its ends say another.
     #[error("its batch holds {count} ledgers where {promised} were promised")]
     Miscounted {
@@ -181,7 +189,7 @@ impl ObjectFaultKind {
             Self::TrailingBytes => "TRAILING_BYTES",
             Self::NotZstd => "NOT_ZSTD",
             Self::TooLarge { .. } => "OBJECT_TOO_LARGE",
-            Self::CorruptZstd(_) | Self::Undecodable(_) => "UNDECODABLE_OBJECT",
+            Self::CorruptZstd(_) | Self::Undecodable(_) | Self::ImpossibleLedgers { .. } => "UNDECODABLE_OBJECT",
             Self::Miscounted { .. } => "MISCOUNTED_BATCH",
             Self::Misnamed { .. } | Self::NameContradicted { .. } => "MISNAMED_OBJECT",
             Self::NotAFrame => "NOT_A_FRAME",

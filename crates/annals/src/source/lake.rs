@@ -5,32 +5,26 @@
 //! objects.
 
 mod layout;
+mod listing;
 mod manifest;
 mod name;
+mod stream;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Once;
 
 use annals_core::LedgerRange;
 
 use self::layout::Layout;
+use self::listing::{Entry, Listing};
 use self::manifest::Manifest;
-use self::name::Name;
-use super::{LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, SourceError};
+use self::stream::LakeStream;
+use super::{LedgerSource, ObjectStream, SourceError};
 
 /// What a lake's folder is expected to be.
 const EXPECTED: &str = "a SEP-54 lake (a folder of objects like FFFFFFBF--64-127.xdr.zst, or of partitions like \
                         FFFFFFFF--0-63999 that hold them)";
-
-/// The most that an object may hold as it lies on the disk, bytes.
-const OBJECT_BYTES_MAX: u64 = 1 << 30;
-
-/// The most objects and partitions that one folder may hold.
-const FOLDER_NAMES_MAX: usize = 1 << 22;
 
 /// How a lake is to be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,7 +44,8 @@ pub struct LakeSource {
 }
 
 impl LakeSource {
-    /// Opens the lake in the folder `path`: reads its manifest, if it has one, and lists its top level.
+    /// Opens the lake in the folder `path`: reads its manifest, if it has one, and lists its top level. A partition
+    /// that appears later, or an object beside the partitions, is not seen; open the lake again for it.
     ///
     /// A manifest's numbers of ledgers a batch and batches a partition are never used to find an object. Where
     /// they contradict the names found, the names are followed and a warning is logged.
@@ -83,8 +78,11 @@ impl LakeSource {
         Ok(Self { path, options, manifest, top, contradiction_told: Once::new() })
     }
 
-    /// Looks at the names of all objects in the partitions that `range` touches.
+    /// Looks at the names of all objects in the partitions that `range` touches, and keeps none of them.
     fn check_layout(&self, range: LedgerRange) -> Result<(), SourceError> {
+        if self.options.mixed_layout && self.manifest.is_none() {
+            return Ok(());
+        }
         let mut layout = Layout::default();
         let mut add = |objects: &[Entry]| {
             objects
@@ -151,151 +149,8 @@ impl LedgerSource for LakeSource {
     /// order of their first ledger, then of their last.
     fn open(&self, range: LedgerRange) -> Result<ObjectStream, SourceError> {
         self.check_layout(range)?;
-        let mut stream = LakeStream { root: self.path.clone(), range, pending: BinaryHeap::new() };
-        for partition in &self.top.partitions {
-            stream.push(Kind::Partition, partition, None);
-        }
-        for object in &self.top.objects {
-            stream.push(Kind::Object, object, None);
-        }
-        Ok(Box::new(stream))
+        Ok(Box::new(LakeStream::new(self.path.clone(), range, &self.top)))
     }
-}
-
-/// One name of a folder.
-#[derive(Debug)]
-struct Entry {
-    file: Box<str>,
-    name: Name,
-}
-
-impl Entry {
-    /// The ledgers that the name claims, if any of them are in `range`.
-    fn claim_within(&self, range: LedgerRange) -> Option<LedgerRange> {
-        self.name.claim().filter(|claim| claim.intersection(range).is_some())
-    }
-}
-
-/// The names in one folder of a lake, in no order.
-#[derive(Debug, Default)]
-struct Listing {
-    partitions: Vec<Entry>,
-    objects: Vec<Entry>,
-    others: usize,
-}
-
-impl Listing {
-    fn read(folder: &Path) -> io::Result<Self> {
-        let mut listing = Self::default();
-        for entry in std::fs::read_dir(folder)? {
-            let file_name = entry?.file_name();
-            let Some(file) = file_name.to_str() else {
-                listing.others += 1;
-                continue;
-            };
-            if let Some(name) = Name::of_object(file) {
-                listing.objects.push(Entry { file: file.into(), name });
-            } else if let Some(name) = Name::of_partition(file) {
-                listing.partitions.push(Entry { file: file.into(), name });
-            } else {
-                listing.others += 1;
-            }
-            if listing.objects.len() + listing.partitions.len() > FOLDER_NAMES_MAX {
-                return Err(io::Error::other("one folder holds more objects than any lake has reason to"));
-            }
-        }
-        Ok(listing)
-    }
-}
-
-/// Partitions come before the objects of the same first ledger, so that no object overtakes one that is still to be
-/// listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Partition,
-    Object,
-}
-
-/// Something still to be read. The order of the fields is the order of the stream.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Pending {
-    first: u64,
-    kind: Kind,
-    last: u64,
-    /// Path below the lake.
-    path: String,
-    claim: LedgerRange,
-    contradiction: Option<&'static str>,
-}
-
-/// Reads objects in ascending order, listing each partition when its first ledger is reached.
-struct LakeStream {
-    root: PathBuf,
-    range: LedgerRange,
-    pending: BinaryHeap<Reverse<Pending>>,
-}
-
-impl LakeStream {
-    /// Queues what the asked range touches.
-    fn push(&mut self, kind: Kind, entry: &Entry, partition: Option<&Pending>) {
-        let Some(claim) = entry.claim_within(self.range) else { return };
-        let name = entry.name;
-        let mut contradiction = name.contradiction();
-        let mut first = name.first.min(name.last);
-        let mut path = entry.file.to_string();
-        if let Some(partition) = partition {
-            if contradiction.is_none() && (name.first < partition.first || partition.last < name.last) {
-                contradiction = Some("its ledgers do not belong in its partition");
-            }
-            first = first.max(partition.first);
-            path = format!("{}/{path}", partition.path);
-        }
-        let last = name.first.max(name.last);
-        self.pending.push(Reverse(Pending { first, kind, last, path, claim, contradiction }));
-    }
-
-    /// Lists a partition.
-    fn enter(&mut self, partition: &Pending) -> Result<(), ObjectFaultKind> {
-        let listing = Listing::read(&self.root.join(&partition.path)).map_err(ObjectFaultKind::Unreadable)?;
-        for object in &listing.objects {
-            self.push(Kind::Object, object, Some(partition));
-        }
-        Ok(())
-    }
-}
-
-impl Iterator for LakeStream {
-    type Item = Result<LedgerObject, ObjectFault>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let Reverse(next) = self.pending.pop()?;
-            let done = match (next.contradiction, next.kind) {
-                (Some(reason), _) => Err(ObjectFaultKind::Misnamed { reason }),
-                (None, Kind::Partition) => self.enter(&next).map(|()| None),
-                (None, Kind::Object) => read_object(&self.root.join(&next.path)).map(Some),
-            };
-            match done {
-                Ok(None) => {}
-                Ok(Some(bytes)) => {
-                    let encoding = ObjectEncoding::ZstdBatch;
-                    return Some(Ok(LedgerObject { name: next.path, named: Some(next.claim), encoding, bytes }));
-                }
-                Err(kind) => return Some(Err(ObjectFault { object: next.path, range: Some(next.claim), kind })),
-            }
-        }
-    }
-}
-
-fn read_object(path: &Path) -> Result<Vec<u8>, ObjectFaultKind> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(OBJECT_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(ObjectFaultKind::Unreadable)?;
-    if bytes.len() as u64 > OBJECT_BYTES_MAX {
-        return Err(ObjectFaultKind::TooLarge { bytes_max: OBJECT_BYTES_MAX });
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

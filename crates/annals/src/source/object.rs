@@ -1,9 +1,8 @@
 //! Takes one object apart into the raw bytes of its ledgers.
 
-use annals_core::decode::DecodeError;
+use annals_core::decode::{DecodeError, DecodeFault, ledger_len, peek_header};
 use annals_core::{LedgerRange, LedgerSeq};
 
-use super::ledger_bytes::{header_seq, ledger_len};
 use super::zstd_frames::decompress;
 use super::{LedgerObject, ObjectEncoding, ObjectFault, ObjectFaultKind, RawLedger};
 
@@ -12,6 +11,9 @@ const BATCH_BYTES_MAX: usize = 1 << 30;
 
 /// Length of what stands before a batch's ledgers: `startSequence`, `endSequence` and their count, bytes.
 const BATCH_HEADER_LEN: usize = 12;
+
+/// What a batch is that ends before its first ledger.
+const CUT_OFF: DecodeError = DecodeError { offset: 0, what: "LedgerCloseMetaBatch", fault: DecodeFault::Truncated };
 
 impl LedgerObject {
     /// Takes the object apart. The ledgers' bytes are those of the object, not re-encoded.
@@ -36,23 +38,19 @@ impl LedgerObject {
 
 /// The sequence number that a ledger's own header gives.
 pub(super) fn header_seq_of(ledger: &[u8]) -> Result<LedgerSeq, ObjectFaultKind> {
-    let seq = header_seq(ledger).map_err(ObjectFaultKind::Undecodable)?;
-    LedgerSeq::new(seq).map_err(|_| undecodable(0, "its header gives no ledger sequence"))
-}
-
-fn undecodable(offset: usize, reason: &'static str) -> ObjectFaultKind {
-    ObjectFaultKind::Undecodable(DecodeError { offset, reason })
+    let seq = peek_header(ledger).map_err(ObjectFaultKind::Undecodable)?.seq;
+    LedgerSeq::new(seq).map_err(|_| ObjectFaultKind::ImpossibleLedgers { start: seq, end: seq })
 }
 
 /// Splits XDR of a `LedgerCloseMetaBatch` (SEP-54, Stellar-exporter.x).
 fn split_batch(mut batch: Vec<u8>, named: Option<LedgerRange>) -> Result<Vec<RawLedger>, ObjectFaultKind> {
-    let [start, end, count] = batch_header(&batch).ok_or_else(|| undecodable(batch.len(), "a batch is cut off"))?;
+    let [start, end, count] = batch_header(&batch).ok_or(ObjectFaultKind::Undecodable(CUT_OFF))?;
     let inner = LedgerSeq::new(start).and_then(|from| LedgerRange::new(from, LedgerSeq::new(end)?));
     let range = match (inner, named) {
         (Ok(inner), Some(named)) if inner == named => inner,
         (Ok(inner), None) => inner,
         (_, Some(named)) => return Err(ObjectFaultKind::NameContradicted { named, start, end }),
-        (Err(_), None) => return Err(undecodable(0, "a batch is of no range of ledgers")),
+        (Err(_), None) => return Err(ObjectFaultKind::ImpossibleLedgers { start, end }),
     };
     if u64::from(count) != range.count() {
         return Err(ObjectFaultKind::Miscounted { promised: range.count(), count });
@@ -65,7 +63,8 @@ fn split_batch(mut batch: Vec<u8>, named: Option<LedgerRange>) -> Result<Vec<Raw
     let mut at = BATCH_HEADER_LEN;
     for seq in range.iter() {
         let rest = &batch[at..];
-        let len = ledger_len(rest).map_err(|fault| undecodable(at + fault.offset, fault.reason))?;
+        let len = ledger_len(rest)
+            .map_err(|fault| ObjectFaultKind::Undecodable(DecodeError { offset: at + fault.offset, ..fault }))?;
         ledgers.push(RawLedger { seq: Some(seq), bytes: rest[..len].to_vec() });
         at += len;
     }

@@ -46,6 +46,11 @@ fn the_real_load_file_gives_its_thirty_ledgers() {
 }
 
 #[test]
+fn the_made_ledger_is_one_that_the_decoder_takes() {
+    assert_eq!(annals_core::decode::ledger_len(&[&ledger(7)[..], &[1; 9]].concat()), Ok(412));
+}
+
+#[test]
 fn frames_come_as_the_file_has_them_and_only_those_asked_for() {
     let bytes = frames(&[7, 5, 9, 5, 6]);
     assert_eq!(read_both(&bytes, range(2, 100)), (vec![7, 5, 9, 5, 6], vec![]));
@@ -108,17 +113,4 @@ fn what_is_no_file_is_refused() {
     let code = |path: PathBuf| FramedSource::open(path).unwrap_err().code();
     assert_eq!(code(folder.path().to_owned()), "NOT_A_SOURCE");
     assert_eq!(code(folder.path().join("missing")), "SOURCE_NOT_FOUND");
-}
-
-#[test]
-fn a_header_is_read_whatever_version_and_extension_stand_before_it() {
-    use crate::source::ledger_bytes::{header_seq, ledger_len};
-    let v0 = ledger(7);
-    assert_eq!(ledger_len(&[&v0[..], &[1; 9]].concat()), Ok(412));
-    for version in [1_u8, 2] {
-        let plain = [&[0, 0, 0, version, 0, 0, 0, 0], &v0[4..]].concat();
-        let fees = [&[0, 0, 0, version, 0, 0, 0, 1, 0, 0, 0, 0][..], &[0; 8], &v0[4..]].concat();
-        assert_eq!((header_seq(&plain), header_seq(&fees)), (Ok(7), Ok(7)));
-    }
-    assert!(header_seq(&[0, 0, 0, 3]).is_err());
 }

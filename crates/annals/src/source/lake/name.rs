@@ -3,7 +3,7 @@
 use annals_core::{LedgerRange, LedgerSeq};
 
 /// What a name says: `<HEX>--<first>[-<last>]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name {
     /// The number in front, which makes newer names sort first.
     reversed: u32,

@@ -1,5 +1,6 @@
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use tempfile::{TempDir, tempdir};
