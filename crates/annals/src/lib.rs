@@ -5,5 +5,6 @@
 
 pub mod backfill;
 pub mod clock;
+pub mod config;
 pub mod source;
 pub mod store;

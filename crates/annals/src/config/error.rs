@@ -1,0 +1,91 @@
+//! What is wrong with a configuration.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::{Key, Origin};
+
+/// A value that its key cannot take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadValue {
+    /// The key.
+    pub key: Key,
+    /// Where the value came from.
+    pub origin: Origin,
+    /// The value as written.
+    pub value: String,
+    /// What would be right.
+    pub right: String,
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is \"{}\" and takes {}", self.origin.spell(self.key), self.value, self.right)
+    }
+}
+
+impl std::error::Error for BadValue {}
+
+/// Why the configuration cannot be used; always a matter of usage.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("the configuration file {} cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is no TOML.
+    #[error("the configuration file {} is no TOML", path.display())]
+    NoToml {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// The file holds a key that nobody knows.
+    #[error("{} has the unknown key \"{key}\": the keys are {}", path.display(), known_keys())]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A value that its key cannot take.
+    #[error(transparent)]
+    BadValue(#[from] BadValue),
+    /// Two keys of one layer that exclude each other.
+    #[error("{first} and {second} cannot both be given: {right}")]
+    Conflict {
+        /// The one, as it is spelled there.
+        first: String,
+        /// The other, as it is spelled there.
+        second: String,
+        /// What would be right.
+        right: &'static str,
+    },
+    /// A value that the verb cannot do without.
+    #[error("{what} is missing: give {right}")]
+    Missing {
+        /// What is missing.
+        what: &'static str,
+        /// What would be right.
+        right: &'static str,
+    },
+}
+
+impl ConfigError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        "USAGE"
+    }
+}
+
+fn known_keys() -> String {
+    Key::ALL.map(Key::as_str).join(", ")
+}
