@@ -10,8 +10,10 @@ use annals_core::{
 };
 
 mod error;
+pub mod sqlite;
 
 pub use error::StoreError;
+pub use sqlite::SqliteStore;
 
 /// The right to write archive rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,228 @@
+//! The store in one SQLite file.
+//!
+//! One connection writes, a few read. The writer holds a lock on a file beside the database for as long as it
+//! lives, so that a second writer is told at once; readers of any process run beside it. The database is in WAL
+//! mode with `synchronous=FULL`: what a commit returned for survives a power cut.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use annals_core::chain::Neighbours;
+use annals_core::{Batch, Census, Event, LedgerRange, LedgerSeq, ProofMaterial, Scope, ScopeKey};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use self::commit::Halt;
+use self::readers::ReaderPool;
+use crate::clock::Clock;
+use crate::store::{
+    Committed, EventQuery, FeedPosition, Fence, GapFailure, Incident, Plan, Request, Status, Store, StoreError,
+    StoredLedger,
+};
+
+mod commit;
+mod events;
+mod failure;
+mod gaps;
+mod incidents;
+mod ledgers;
+mod open;
+mod proofs;
+mod ranges;
+mod readers;
+mod request;
+mod schema;
+mod state;
+#[cfg(test)]
+mod tests;
+
+/// The schema's version before and after an archive was opened for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Migrated {
+    /// The version found; 0 for an archive that was just made.
+    pub from: u32,
+    /// The version now.
+    pub to: u32,
+}
+
+/// An archive in a folder: `annals.db`, and `annals.lock` for its writer.
+pub struct SqliteStore {
+    path: PathBuf,
+    clock: Arc<dyn Clock>,
+    migrated: Option<Migrated>,
+    // Fields are dropped in this order: the writer closes last among the connections and cleans the log up, and
+    // only then the lock is let go.
+    readers: ReaderPool,
+    writer: Option<Mutex<Connection>>,
+    _lock: Option<File>,
+}
+
+impl SqliteStore {
+    /// Opens the archive in `dir` for writing; makes the folder and the archive where there is none. Migrates.
+    ///
+    /// # Errors
+    /// [`StoreError::ForeignDatabase`], [`StoreError::NewerSchema`], [`StoreError::WriterBusy`],
+    /// [`StoreError::ReadOnly`], [`StoreError::Full`].
+    pub fn create_or_open(dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        Self::writer(dir, clock, true)
+    }
+
+    /// Opens an archive that exists for writing. Migrates.
+    ///
+    /// # Errors
+    /// [`StoreError::NoArchive`], and those of [`SqliteStore::create_or_open`].
+    pub fn open_writer(dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        Self::writer(dir, clock, false)
+    }
+
+    /// Opens an archive that exists for reading; creates nothing. The verbs that write answer
+    /// [`StoreError::ReadOnly`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoArchive`], [`StoreError::ForeignDatabase`], [`StoreError::NewerSchema`],
+    /// [`StoreError::OlderSchema`].
+    pub fn open_reader(dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        open::check_reader(dir)?;
+        let path = open::database_path(dir);
+        let readers = ReaderPool::new(path.clone());
+        Ok(Self { path, clock, migrated: None, readers, writer: None, _lock: None })
+    }
+
+    fn writer(dir: &Path, clock: Arc<dyn Clock>, create: bool) -> Result<Self, StoreError> {
+        let opened = open::open_writer(dir, create)?;
+        let path = open::database_path(dir);
+        let readers = ReaderPool::new(path.clone());
+        let migrated = Some(Migrated { from: opened.schema_before, to: schema::known() });
+        let writer = Some(Mutex::new(opened.connection));
+        Ok(Self { path, clock, migrated, readers, writer, _lock: Some(opened.lock) })
+    }
+
+    /// What opening for writing did to the schema; none for a reader.
+    #[must_use]
+    pub fn migrated(&self) -> Option<Migrated> {
+        self.migrated
+    }
+
+    /// Runs `read` on one snapshot.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.readers.read(|snapshot| read(snapshot)).map_err(|error| failure::at(&self.path, error))
+    }
+
+    /// Runs `write` in one transaction that holds the database's write lock from its first statement on; undone
+    /// unless `write` succeeds.
+    fn write<T, E: From<StoreError>>(&self, write: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
+        let named = |error: rusqlite::Error| E::from(failure::at(&self.path, error.into()));
+        let Some(writer) = &self.writer else { return Err(StoreError::ReadOnly { path: self.path.clone() }.into()) };
+        // A panic while the lock was held has undone its transaction.
+        let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let transaction: Transaction<'_> =
+            writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
+        let value = write(&transaction)?;
+        transaction.commit().map_err(named)?;
+        Ok(value)
+    }
+
+    /// [`SqliteStore::write`] for the holder of `fence` alone.
+    fn write_fenced<T, E: From<StoreError>>(
+        &self,
+        fence: Fence,
+        write: impl FnOnce(&Connection) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.write(|connection| {
+            state::check_fence(connection, fence)?;
+            write(connection)
+        })
+    }
+
+    /// Names the database in the errors that name one.
+    fn named<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        outcome.map_err(|error| failure::at(&self.path, error))
+    }
+}
+
+impl Store for SqliteStore {
+    fn acquire(&self) -> Result<Fence, StoreError> {
+        self.named(self.write(state::acquire))
+    }
+
+    fn request(&self, request: &Request, fence: Fence) -> Result<Plan, StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| request::record(connection, request, now_ms)))
+    }
+
+    fn commit(&self, batch: &Batch, fence: Fence) -> Result<Committed, StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        match self.write_fenced(fence, |connection| commit::apply(connection, batch, now_ms)) {
+            Ok(committed) => Ok(committed),
+            Err(Halt::Refused(error)) => self.named(Err(error)),
+            Err(Halt::Contradicted(found)) => {
+                // The batch is undone; its incident is a transaction of its own.
+                let record = |connection: &Connection| incidents::record(connection, &found, batch.source(), now_ms);
+                let id = self.named(self.write_fenced(fence, record))?;
+                Err(found.into_error(id))
+            }
+        }
+    }
+
+    fn record_failure(&self, failure: &GapFailure, fence: Fence) -> Result<(), StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| request::record_failure(connection, failure, now_ms)))
+    }
+
+    fn resolve_incident(&self, id: u64, note: Option<&str>, fence: Fence) -> Result<(), StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| incidents::resolve(connection, id, note, now_ms)))
+    }
+
+    fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
+        self.read(incidents::all)
+    }
+
+    fn status(&self) -> Result<Status, StoreError> {
+        self.read(|connection| {
+            let meta = state::meta(connection)?;
+            let state = state::indexer_state(connection)?;
+            let (coverage, verified) = ranges::all(connection)?;
+            Ok(Status {
+                passphrase: meta.passphrase,
+                classic: meta.classic.unwrap_or(annals_core::ClassicPolicy::Keep),
+                start: meta.start,
+                latest_ledger: coverage.iter().filter_map(|(_, coverage)| coverage.latest()).max(),
+                coverage,
+                verified,
+                events: state.events,
+                gaps: gaps::all(connection)?,
+                open_incidents: incidents::open_count(connection)?,
+                feed_position: FeedPosition(state.feed_position),
+                epoch: state.epoch,
+                pins: ledgers::pins(connection)?,
+            })
+        })
+    }
+
+    fn neighbours(&self, range: LedgerRange) -> Result<Neighbours, StoreError> {
+        self.read(|connection| ledgers::neighbours(connection, range))
+    }
+
+    fn ledgers(&self, from_inclusive: LedgerSeq, limit: u32) -> Result<Vec<StoredLedger>, StoreError> {
+        self.read(|connection| ledgers::page(connection, from_inclusive, limit))
+    }
+
+    fn events(&self, query: &EventQuery) -> Result<Vec<Event>, StoreError> {
+        self.read(|connection| events::page(connection, query))
+    }
+
+    fn proof(&self, seq: LedgerSeq) -> Result<Option<ProofMaterial>, StoreError> {
+        self.read(|connection| proofs::get(connection, seq))
+    }
+
+    fn tally(&self, scope: &Scope, range: LedgerRange) -> Result<Census, StoreError> {
+        self.read(|connection| {
+            // Counting the events of a long history one by one takes minutes, and their sum is kept.
+            if scope.keys() == [ScopeKey::All] && events::all_lie_in(connection, range)? {
+                return Ok(state::indexer_state(connection)?.events);
+            }
+            events::tally(connection, scope, range)
+        })
+    }
+}

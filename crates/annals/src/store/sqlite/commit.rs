@@ -1,0 +1,134 @@
+//! One commit: what a batch does to the archive, inside one transaction.
+
+use annals_core::{Batch, BatchLedgers, Census, LedgerRange, ProofClass, ScopeKey};
+use rusqlite::Connection;
+
+use super::incidents::Contradiction;
+use super::{gaps, ranges, state};
+use crate::store::{Committed, FeedPosition, StoreError};
+
+mod checked;
+mod merge;
+mod unverified;
+
+/// Why a commit stops.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// It cannot be done.
+    Refused(StoreError),
+    /// The batch contradicts what is stored; to be recorded once the transaction is undone.
+    Contradicted(Box<Contradiction>),
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<rusqlite::Error> for Halt {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<Contradiction> for Halt {
+    fn from(found: Contradiction) -> Self {
+        Self::Contradicted(Box::new(found))
+    }
+}
+
+/// What the commit has done so far.
+struct Progress {
+    /// The last feed position that was handed out.
+    feed_position: u64,
+    /// Stored events by proof class.
+    events: Census,
+    events_added: u64,
+    events_known: u64,
+    ledgers_written: u64,
+    /// Whether anything a reader could see was written; else the commit leaves no trace.
+    changed: bool,
+}
+
+impl Progress {
+    /// The next event's feed position; handed out only when the event is stored.
+    fn next_position(&self) -> u64 {
+        self.feed_position + 1
+    }
+
+    fn event_added(&mut self, class: ProofClass) {
+        self.feed_position += 1;
+        self.events_added += 1;
+        self.events.count(class, 1);
+        self.changed = true;
+    }
+
+    fn event_upgraded(&mut self, from: ProofClass, to: ProofClass) {
+        let count = match from {
+            ProofClass::Unverified => &mut self.events.unverified,
+            ProofClass::Uncommitted => &mut self.events.uncommitted,
+            ProofClass::Rewritten => &mut self.events.rewritten,
+            ProofClass::Committed => &mut self.events.committed,
+        };
+        *count = count.saturating_sub(1);
+        self.events.count(to, 1);
+        self.changed = true;
+    }
+}
+
+/// Applies `batch`. The fence was checked; whoever calls commits the transaction or undoes it.
+pub(super) fn apply(connection: &Connection, batch: &Batch, now_ms: u64) -> Result<Committed, Halt> {
+    state::check_incidents(connection)?;
+    let meta = state::meta(connection)?;
+    if meta.passphrase.is_none() {
+        return Err(StoreError::NotRequested.into());
+    }
+    meta.compare(batch.network(), batch.classic())?;
+    let before = state::indexer_state(connection)?;
+    let mut progress = Progress {
+        feed_position: before.feed_position,
+        events: before.events,
+        events_added: 0,
+        events_known: batch.duplicates(),
+        ledgers_written: 0,
+        changed: false,
+    };
+    match batch.ledgers() {
+        BatchLedgers::Checked(ledgers) => checked::store(connection, batch, ledgers, &mut progress, now_ms)?,
+        BatchLedgers::Unverified { range, events } => {
+            unverified::store(connection, events, &mut progress)?;
+            for key in batch.scope().keys() {
+                open(connection, key, *range, &mut progress, now_ms)?;
+            }
+        }
+    }
+    // The commit's own number comes last, so that every row it wrote lies at or below it.
+    let feed_position = if progress.changed { progress.next_position() } else { before.feed_position };
+    if progress.changed {
+        let end = batch.range().to_inclusive();
+        state::advance(connection, &before, end, feed_position, progress.events, now_ms)?;
+    }
+    Ok(Committed {
+        events_added: progress.events_added,
+        events_known: progress.events_known,
+        ledgers_written: progress.ledgers_written,
+        feed_position: FeedPosition(feed_position),
+    })
+}
+
+/// Opens coverage of `range` under `key` and takes it off the gaps: of every key where all contracts were scanned.
+fn open(
+    connection: &Connection,
+    key: ScopeKey,
+    range: LedgerRange,
+    progress: &mut Progress,
+    now_ms: u64,
+) -> Result<(), StoreError> {
+    progress.changed |= ranges::extend(connection, &key.to_string(), range)?;
+    let filled = if key == ScopeKey::All { gaps::keys_in(connection, range)? } else { vec![key] };
+    for key in filled {
+        progress.changed |= gaps::shrink(connection, key, range, now_ms)?;
+    }
+    Ok(())
+}

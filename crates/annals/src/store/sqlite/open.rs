@@ -1,0 +1,152 @@
+//! Finding, making and opening the archive's files.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::failure;
+use super::schema;
+use crate::store::StoreError;
+
+/// The database's name in the data folder.
+const DATABASE_FILE: &str = "annals.db";
+/// The file whose lock the writer holds.
+const LOCK_FILE: &str = "annals.lock";
+/// Marks a database as ours in its header: `ANLS`.
+const APPLICATION_ID: u32 = 0x414E_4C53;
+/// How long a connection waits for another one's lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// What a write-ahead log is cut back to once it was checkpointed.
+const JOURNAL_BYTES_MAX: i64 = 64 << 20;
+/// The writer's page cache in KiB, as SQLite wants it: negative.
+const WRITER_CACHE_KIB: i64 = -(32 << 10);
+
+/// What stands at a database's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// Nothing, or an empty file.
+    Nothing,
+    /// An archive.
+    Archive,
+}
+
+/// The path of the database in `dir`.
+pub(super) fn database_path(dir: &Path) -> PathBuf {
+    dir.join(DATABASE_FILE)
+}
+
+/// Tells what stands at `path` by the file's own first bytes, so that another program's database is never opened.
+/// Our mark is in the file itself and never only in its log: it is set before the log is switched on.
+fn inspect(path: &Path) -> Result<Found, StoreError> {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    const APPLICATION_ID_AT: usize = 68;
+    let mut header = [0; 100];
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(failure::file(path, error)),
+    };
+    let foreign = || StoreError::ForeignDatabase { path: path.to_owned() };
+    if !file.metadata().map_err(|error| failure::file(path, error))?.is_file() {
+        return Err(foreign());
+    }
+    match file.read_exact(&mut header) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            let bytes = file.metadata().map_err(|error| failure::file(path, error))?.len();
+            return if bytes == 0 { Ok(Found::Nothing) } else { Err(foreign()) };
+        }
+        Err(error) => return Err(failure::file(path, error)),
+    }
+    let marked = header[APPLICATION_ID_AT..APPLICATION_ID_AT + 4] == APPLICATION_ID.to_be_bytes();
+    if header.starts_with(MAGIC) && marked { Ok(Found::Archive) } else { Err(foreign()) }
+}
+
+/// What a writer holds.
+pub(super) struct Opened {
+    /// The one connection that writes.
+    pub(super) connection: Connection,
+    /// The lock that keeps other writers out for as long as it is open.
+    pub(super) lock: File,
+    /// The schema's version before this program migrated it; 0 for a new archive.
+    pub(super) schema_before: u32,
+}
+
+/// Opens the archive in `dir` for writing and migrates it; makes it first where there is none and `create` says so.
+pub(super) fn open_writer(dir: &Path, create: bool) -> Result<Opened, StoreError> {
+    let path = database_path(dir);
+    if inspect(&path)? == Found::Nothing {
+        if !create {
+            return Err(StoreError::NoArchive { path: dir.to_owned() });
+        }
+        fs::create_dir_all(dir).map_err(|error| failure::file(dir, error))?;
+    }
+    let lock = take_lock(dir)?;
+    // Another writer may have made the archive before the lock was ours.
+    let found = inspect(&path)?;
+    let (connection, schema_before) = connect_writer(&path, found).map_err(|error| failure::at(&path, error))?;
+    Ok(Opened { connection, lock, schema_before })
+}
+
+fn take_lock(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(LOCK_FILE);
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|error| failure::file(&path, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::WriterBusy),
+        Err(TryLockError::Error(error)) => Err(failure::file(&path, error)),
+    }
+}
+
+fn connect_writer(path: &Path, found: Found) -> Result<(Connection, u32), StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    if connection.is_readonly(rusqlite::MAIN_DB)? {
+        return Err(StoreError::ReadOnly { path: path.to_owned() });
+    }
+    let before = schema::version(&connection)?;
+    schema::refuse_newer(before)?;
+    if found == Found::Nothing || before == 0 {
+        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
+    connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    schema::migrate(&mut connection)?;
+    Ok((connection, before))
+}
+
+/// Checks that an archive of this schema stands in `dir`, without writing or creating anything.
+pub(super) fn check_reader(dir: &Path) -> Result<(), StoreError> {
+    let path = database_path(dir);
+    if inspect(&path)? == Found::Nothing {
+        return Err(StoreError::NoArchive { path: dir.to_owned() });
+    }
+    let version = connect_reader(&path).and_then(|connection| schema::version(&connection));
+    match version.map_err(|error| failure::at(&path, error))? {
+        // A writer was stopped before it made the first table.
+        0 => Err(StoreError::NoArchive { path: dir.to_owned() }),
+        version => {
+            schema::refuse_newer(version)?;
+            schema::refuse_older(version)
+        }
+    }
+}
+
+/// Opens a connection that cannot write.
+pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}

@@ -1,0 +1,84 @@
+//! The bounded pool of reading connections.
+
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::open;
+use crate::store::StoreError;
+
+/// How many reading connections are open at most; more readers wait for one.
+const READERS_MAX: usize = 4;
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Connection>,
+    /// Connections that are open, in use or idle.
+    open: usize,
+}
+
+/// Reading connections, opened when needed and kept.
+pub(super) struct ReaderPool {
+    path: PathBuf,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+impl ReaderPool {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, state: Mutex::default(), freed: Condvar::new() }
+    }
+
+    /// Runs `read` on one snapshot.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut lent = self.take()?;
+        let connection = lent.connection.as_mut().expect("a lent connection is taken back only when dropped");
+        let snapshot = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
+        read(&snapshot)
+    }
+
+    fn take(&self) -> Result<Lent<'_>, StoreError> {
+        let mut state = self.lock();
+        loop {
+            if let Some(connection) = state.idle.pop() {
+                return Ok(Lent { pool: self, connection: Some(connection) });
+            }
+            if state.open < READERS_MAX {
+                state.open += 1;
+                break;
+            }
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(state);
+        // Made first, so that a failure to connect gives the place back.
+        let mut lent = Lent { pool: self, connection: None };
+        lent.connection = Some(open::connect_reader(&self.path)?);
+        Ok(lent)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole at every point where a thread could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection in use; goes back to the pool when dropped.
+struct Lent<'a> {
+    pool: &'a ReaderPool,
+    connection: Option<Connection>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let mut state = self.pool.lock();
+        match self.connection.take() {
+            Some(connection) => state.idle.push(connection),
+            None => state.open -= 1,
+        }
+        self.pool.freed.notify_one();
+    }
+}

@@ -1,0 +1,88 @@
+//! What an operator asks for: network, policy, pins, the lowest start, and durable gaps.
+
+use annals_core::{Coverage, LedgerHash, LedgerSeq, Scope};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{gaps, ledgers, ranges, state};
+use crate::store::{GapFailure, Pin, Plan, Request, StoreError};
+
+/// Records `request`; the transaction is undone when anything is refused.
+pub(super) fn record(connection: &Connection, request: &Request, now_ms: u64) -> Result<Plan, StoreError> {
+    state::check_incidents(connection)?;
+    let meta = state::meta(connection)?;
+    meta.compare(&request.network, request.classic)?;
+    for pin in &request.pins {
+        record_pin(connection, *pin)?;
+    }
+    let first = "/* request::record */ UPDATE archive_meta SET network_passphrase = ?1, classic_policy = ?2 \
+                 WHERE network_passphrase IS NULL";
+    connection.execute(first, params![request.network.passphrase(), request.classic.as_str()])?;
+    let start = request.range.from_inclusive();
+    let lowered_start_from = meta.start.filter(|old| start < *old);
+    if lowered_start_from.is_some() || meta.start.is_none() {
+        connection.execute("/* request::record */ UPDATE archive_meta SET start_seq = ?1", [start.get()])?;
+    }
+    if let Some(old) = lowered_start_from {
+        journal_lowered_start(connection, old, start, now_ms)?;
+    }
+    record_contracts(connection, &request.scope, now_ms)?;
+    let mut missing = Coverage::new();
+    for key in request.scope.keys() {
+        let lacking = ranges::scanned_for(connection, key, request.range)?.missing(request.range);
+        for range in lacking.ranges() {
+            gaps::add(connection, key, *range, now_ms)?;
+        }
+        missing = missing.union(&lacking);
+    }
+    Ok(Plan { missing, lowered_start_from })
+}
+
+/// Keeps a pin, unless the stored chain or an earlier pin says otherwise.
+fn record_pin(connection: &Connection, pin: Pin) -> Result<(), StoreError> {
+    let earlier = "/* request::record_pin */ SELECT hash FROM pins WHERE seq = ?1";
+    let earlier = connection.query_row(earlier, [pin.seq.get()], |row| row.get(0)).optional()?.map(LedgerHash);
+    let found = match earlier {
+        Some(hash) => Some(hash),
+        None => ledgers::chain_hash(connection, pin.seq)?,
+    };
+    if let Some(found) = found.filter(|found| *found != pin.hash) {
+        let (pinned, found) = (pin.hash.to_string(), found.to_string());
+        return Err(StoreError::PinContradicted { seq: pin.seq, pinned, found });
+    }
+    let insert = "/* request::record_pin */ INSERT INTO pins VALUES (?1, ?2) ON CONFLICT (seq) DO NOTHING";
+    connection.execute(insert, params![pin.seq.get(), pin.hash.0])?;
+    let anchor = "/* request::record_pin */ UPDATE ledgers SET anchor = 'pinned' WHERE seq = ?1";
+    connection.execute(anchor, [pin.seq.get()])?;
+    Ok(())
+}
+
+fn journal_lowered_start(
+    connection: &Connection,
+    from: LedgerSeq,
+    to: LedgerSeq,
+    now_ms: u64,
+) -> Result<(), StoreError> {
+    let sql = "/* request::journal_lowered_start */ INSERT INTO journal (recorded_at_ms, act, detail) \
+               VALUES (?1, 'lower_start', json_object('from', ?2, 'to', ?3))";
+    connection.execute(sql, params![now_ms, from.get(), to.get()])?;
+    Ok(())
+}
+
+fn record_contracts(connection: &Connection, scope: &Scope, now_ms: u64) -> Result<(), StoreError> {
+    let Scope::Contracts(contracts) = scope else { return Ok(()) };
+    let sql = "/* request::record_contracts */ INSERT INTO contracts VALUES (?1, ?2) \
+               ON CONFLICT (contract_id) DO NOTHING";
+    let mut statement = connection.prepare_cached(sql)?;
+    for contract in contracts {
+        statement.execute(params![contract.0, now_ms])?;
+    }
+    Ok(())
+}
+
+/// Counts a failure on every key's gaps in its range.
+pub(super) fn record_failure(connection: &Connection, failure: &GapFailure, now_ms: u64) -> Result<(), StoreError> {
+    for key in gaps::keys_in(connection, failure.range)? {
+        gaps::fail(connection, key, failure, now_ms)?;
+    }
+    Ok(())
+}
