@@ -69,7 +69,6 @@ impl LakeStream {
             if pending.contradiction.is_none() && !partition.name.holds(name) {
                 pending.contradiction = Some("its ledgers do not belong in its partition");
             }
-            pending.first = pending.first.max(partition.first);
             pending.path = format!("{}/{}", partition.path, entry.file);
         }
         self.pending.push(Reverse(pending));

@@ -8,10 +8,8 @@ use tempfile::{TempDir, tempdir};
 use super::*;
 use crate::source::fixtures::*;
 
-const EVERYTHING: (u32, u32) = (2, 2_147_483_647);
-
 fn all() -> LedgerRange {
-    range(EVERYTHING.0, EVERYTHING.1)
+    range(2, 2_147_483_647)
 }
 
 fn lake(folder: &Path) -> LakeSource {
@@ -139,6 +137,10 @@ fn an_odd_object_is_not_taken_for_the_first_or_the_newest_where_other_partitions
     assert_eq!(mixed(folder.path(), all()), Some((8, 4)));
     fs::remove_dir_all(partition(0, 63)).unwrap();
     assert_eq!(mixed(folder.path(), range(64, 127)), None, "now it is the first of the lake");
+    put_object(&partition(64, 127), 120, 123);
+    assert_eq!(mixed(folder.path(), range(64, 127)), Some((8, 4)));
+    fs::remove_dir_all(partition(128, 191)).unwrap();
+    assert_eq!(mixed(folder.path(), range(64, 127)), None, "now that one is the newest");
 }
 
 #[test]
