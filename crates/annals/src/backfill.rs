@@ -50,7 +50,9 @@ pub trait Progress {
 #[derive(Debug, thiserror::Error)]
 pub enum BackfillError {
     /// The source says that it is of another network.
-    #[error("{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right lake or network")]
+    #[error(
+        "{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right lake or network"
+    )]
     SourceNetwork {
         /// The source.
         source_name: String,
@@ -145,8 +147,8 @@ pub fn check_source(job: &Job, source: &dyn LedgerSource) -> Result<(), Backfill
         // An object that cannot be read says nothing about the pin; filling the gap names it.
         let objects = source.open(LedgerRange::single(pin.seq))?.filter_map(Result::ok);
         let raw = objects.filter_map(|object| object.into_ledgers().ok()).flatten();
-        let checked = raw.filter_map(|raw| check_ledger(&raw.bytes, &job.network).ok());
-        for ledger in checked.filter(|ledger| ledger.seq == pin.seq && ledger.hash != pin.hash) {
+        let mut checked = raw.filter_map(|raw| check_ledger(&raw.bytes, &job.network).ok());
+        if let Some(ledger) = checked.find(|ledger| ledger.seq == pin.seq && ledger.hash != pin.hash) {
             return Err(BackfillError::PinContradicted {
                 source_name: source.name(),
                 seq: pin.seq,
@@ -194,12 +196,7 @@ pub fn run(
     summarize(job, store, fetched, failures)
 }
 
-fn summarize(
-    job: &Job,
-    store: &dyn Store,
-    fetched: u64,
-    failures: Vec<GapFailure>,
-) -> Result<Summary, BackfillError> {
+fn summarize(job: &Job, store: &dyn Store, fetched: u64, failures: Vec<GapFailure>) -> Result<Summary, BackfillError> {
     let status = store.status()?;
     let census: Census = store.tally(&job.scope, job.range)?;
     let covered = covered_by(&status, &job.scope);

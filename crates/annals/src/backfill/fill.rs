@@ -1,9 +1,9 @@
 //! Filling one gap.
 
 use annals_core::chain::Verdict;
-use annals_core::{Chain, CheckedLedger, Coverage, LedgerFault, LedgerRange, LedgerSeq, NetworkProof};
+use annals_core::{Chain, CheckedLedger, Coverage, LedgerRange, LedgerSeq, NetworkProof};
 
-use super::pipeline::{self, Checked};
+use super::pipeline::{self, Checked, Outcome};
 use super::{BackfillError, Job, Progress, commit};
 use crate::source::{LedgerSource, ObjectFault};
 use crate::store::{Fence, GapFailure, Store, StoreError};
@@ -94,8 +94,8 @@ impl Filling<'_> {
     fn take(&mut self, object: Result<Checked, ObjectFault>) -> Result<(), BackfillError> {
         match object {
             Ok(checked) => {
-                for (named, ledger) in checked.ledgers {
-                    self.take_ledger(&checked.object, named, ledger)?;
+                for outcome in checked.ledgers {
+                    self.take_ledger(&checked.object, outcome)?;
                 }
                 Ok(())
             }
@@ -106,13 +106,9 @@ impl Filling<'_> {
         }
     }
 
-    fn take_ledger(
-        &mut self,
-        object: &str,
-        named: Option<LedgerSeq>,
-        ledger: Result<Box<CheckedLedger>, LedgerFault>,
-    ) -> Result<(), BackfillError> {
-        let ledger = match ledger {
+    fn take_ledger(&mut self, object: &str, outcome: Outcome) -> Result<(), BackfillError> {
+        let named = outcome.named;
+        let ledger = match outcome.ledger {
             Ok(ledger) => ledger,
             Err(fault) => {
                 self.fail(named.map(LedgerRange::single), fault.code(), format!("{object}: {fault}"));
@@ -215,9 +211,11 @@ impl Filling<'_> {
             unexplained.remove(failure.range);
             failures.extend(rest.ranges().iter().map(|range| GapFailure { range: *range, ..failure.clone() }));
         }
-        let (code, message) = self.unplaced.into_iter().next().unwrap_or_else(|| {
-            (NOT_IN_SOURCE, format!("{} does not hold it", self.source_name))
-        });
+        let (code, message) = self
+            .unplaced
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| (NOT_IN_SOURCE, format!("{} does not hold it", self.source_name)));
         failures.extend(unexplained.ranges().iter().map(|range| GapFailure {
             range: *range,
             code: code.to_owned(),

@@ -8,7 +8,7 @@ use std::thread;
 use annals_core::{CheckedLedger, LedgerFault, LedgerRange, LedgerSeq, Network, check_ledger};
 
 use super::budget::Budget;
-use crate::source::{LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectStream, SourceError};
+use crate::source::{LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectStream, RawLedger, SourceError};
 
 /// Bytes of ledgers that may be under way between reader and writer.
 const IN_FLIGHT_BYTES_MAX: u64 = 256 << 20;
@@ -21,8 +21,16 @@ const INFLATION: u64 = 16;
 pub(super) struct Checked {
     /// The object's name.
     pub object: String,
-    /// Its ledgers: the number that the object gives each, and the ledger or what is wrong with it.
-    pub ledgers: Vec<(Option<LedgerSeq>, Result<Box<CheckedLedger>, LedgerFault>)>,
+    /// What became of its ledgers.
+    pub ledgers: Vec<Outcome>,
+}
+
+/// What became of one ledger of an object.
+pub(super) struct Outcome {
+    /// The number that the object gives it.
+    pub named: Option<LedgerSeq>,
+    /// The ledger, or what is wrong with it.
+    pub ledger: Result<Box<CheckedLedger>, LedgerFault>,
 }
 
 struct Task {
@@ -120,6 +128,7 @@ fn work(tasks: &Mutex<Receiver<Task>>, budget: &Budget, network: &Network) {
 fn check(object: LedgerObject, network: &Network) -> Result<Checked, ObjectFault> {
     let name = object.name.clone();
     let raw = object.into_ledgers()?;
-    let ledgers = raw.into_iter().map(|raw| (raw.seq, check_ledger(&raw.bytes, network).map(Box::new))).collect();
+    let outcome = |raw: RawLedger| Outcome { named: raw.seq, ledger: check_ledger(&raw.bytes, network).map(Box::new) };
+    let ledgers = raw.into_iter().map(outcome).collect();
     Ok(Checked { object: name, ledgers })
 }
