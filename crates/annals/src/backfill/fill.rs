@@ -1,7 +1,7 @@
 //! Filling one gap.
 
 use annals_core::chain::Verdict;
-use annals_core::{Chain, CheckedLedger, Coverage, LedgerRange, LedgerSeq, NetworkProof};
+use annals_core::{Chain, CheckedLedger, Coverage, LedgerRange, NetworkProof};
 
 use super::pipeline::{self, Checked, Outcome};
 use super::{BackfillError, Job, Progress, commit};
