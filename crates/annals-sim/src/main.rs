@@ -100,7 +100,7 @@ impl ChainArgs {
         };
         let protocol = self.protocol.unwrap_or(format.default_protocol());
         ensure!(format.carries(protocol), "ledgers of protocol {protocol} do not come in this form");
-        let room = LedgerSeq::MAX.get() - self.from.get();
+        let room = LedgerSeq::MAX.get() - self.from.get() + 1;
         ensure!(self.ledgers <= room, "the last ledger would lie above {}", LedgerSeq::MAX);
         let mix = Mix { format, protocol, events_per_ledger: self.events_per_ledger, contracts: self.contracts };
         Ok(random_chain(&self.network(), self.from, self.seed, self.ledgers, mix))

@@ -1,5 +1,7 @@
 //! The builder against the real extraction, against a decoder that shares nothing with it, and against itself.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "clippy takes only functions marked #[test] for tests")]
+
 mod extraction;
 mod faults;
 mod independent;
