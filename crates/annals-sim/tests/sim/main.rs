@@ -5,6 +5,7 @@
 mod extraction;
 mod faults;
 mod independent;
+mod program;
 mod replay;
 mod writers;
 
