@@ -92,7 +92,10 @@ fn transaction_set(closing: &Closing, transactions: &[BuiltTx]) -> GeneralizedTr
     let classic = TransactionPhase::V0(components(sorted(transactions, false)));
     let soroban = sorted(transactions, true);
     let soroban = if closing.protocol >= 23 {
-        TransactionPhase::V1(ParallelTxsComponent { base_fee: Some(100), execution_stages: stages(soroban) })
+        TransactionPhase::V1(ParallelTxsComponent {
+            base_fee: (!soroban.is_empty()).then_some(100),
+            execution_stages: stages(soroban),
+        })
     } else {
         TransactionPhase::V0(components(soroban))
     };
@@ -116,13 +119,18 @@ fn components(txs: Vec<TransactionEnvelope>) -> VecM<TxSetComponent> {
     list(vec![TxSetComponent::TxsetCompTxsMaybeDiscountedFee(component)])
 }
 
-/// One stage of at most two clusters.
+/// At most two stages of at most two clusters.
 fn stages(txs: Vec<TransactionEnvelope>) -> VecM<ParallelTxExecutionStage> {
-    if txs.is_empty() {
-        return VecM::default();
-    }
-    let clusters = txs.chunks(txs.len().div_ceil(2)).map(|cluster| DependentTxCluster(list(cluster.to_vec())));
-    list(vec![ParallelTxExecutionStage(list(clusters.collect()))])
+    list(halves(&txs).map(|stage| ParallelTxExecutionStage(clusters(stage))).collect())
+}
+
+fn clusters(stage: &[TransactionEnvelope]) -> VecM<DependentTxCluster> {
+    list(halves(stage).map(|cluster| DependentTxCluster(list(cluster.to_vec()))).collect())
+}
+
+/// Two runs, the first no shorter; one of a single item, none of none.
+fn halves<T>(items: &[T]) -> core::slice::Chunks<'_, T> {
+    items.chunks(items.len().div_ceil(2).max(1))
 }
 
 fn header(closing: &Closing, tx_set_hash: Hash, tx_set_result_hash: Hash) -> LedgerHeader {

@@ -46,11 +46,13 @@ pub(crate) fn events(seq: LedgerSeq, close_time_ms: u64, transactions: &[BuiltTx
 
 /// What a ledger's fees tell of its exporter.
 pub(crate) fn classic_events(plan: &LedgerPlan, format: Format) -> ClassicEvents {
-    let charged = plan.transactions.iter().any(|tx| tx.charge != 0);
-    match plan.classic_events {
-        _ if !charged => ClassicEvents::Present,
-        _ if !format.has_classic_events() => ClassicEvents::Absent,
-        planned => planned,
+    let fees_emitted = format.has_classic_events() && plan.classic_events != ClassicEvents::Absent;
+    if fees_emitted && plan.transactions.iter().any(|tx| tx.charge != 0) {
+        plan.classic_events
+    } else if plan.transactions.iter().any(|tx| tx.charge != tx.refund) {
+        ClassicEvents::Absent
+    } else {
+        ClassicEvents::Present
     }
 }
 

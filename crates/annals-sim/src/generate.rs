@@ -108,8 +108,6 @@ fn random_invocation(rng: &mut Rng, mix: Mix, count: u32) -> TxPlan {
     }
     let called = contract(rng.below(mix.contracts));
     let invocation = InvocationPlan {
-        contract: called,
-        function: "act".to_owned(),
         args: (0..rng.below(3)).map(|_| random_value(rng, 1)).collect(),
         return_value: if rng.chance(20) { ReturnValue::Absent } else { ReturnValue::Value(random_value(rng, 2)) },
         reconciliation: match mix.protocol {
@@ -117,13 +115,13 @@ fn random_invocation(rng: &mut Rng, mix: Mix, count: u32) -> TxPlan {
             _ => Vec::new(),
         },
         failed_calls: (0..rng.below(3)).map(|_| random_event(rng, mix)).collect(),
-        events,
+        ..InvocationPlan::new(called, events)
     };
     // A rewritten event is only recovered from diagnostics.
     let rewritten = mix.format == Format::V1Meta4 && invocation.events.iter().any(|event| event.backfilled().is_some());
     let diagnostics = rewritten || rng.chance(30);
     let refund = if rng.chance(80) { 1 + i64::from(rng.below(40_000)) } else { 0 };
-    TxPlan { body: Body::Invocation(invocation), refund, diagnostics, ..TxPlan::invocation(called, Vec::new()) }
+    TxPlan { refund, diagnostics, ..TxPlan::invoking(invocation) }
 }
 
 fn random_event(rng: &mut Rng, mix: Mix) -> EventPlan {

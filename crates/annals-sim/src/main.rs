@@ -1,7 +1,7 @@
 //! Writes generated ledgers to disk: a SEP-54 lake, or a file of framed ledgers.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use annals_core::{LedgerSeq, Network};
@@ -100,7 +100,7 @@ impl ChainArgs {
         };
         let protocol = self.protocol.unwrap_or(format.default_protocol());
         ensure!(format.carries(protocol), "ledgers of protocol {protocol} do not come in this form");
-        let room = LedgerSeq::MAX.get() - self.from.get();
+        let room = LedgerSeq::MAX.get() - self.from.get() + 1;
         ensure!(self.ledgers <= room, "the last ledger would lie above {}", LedgerSeq::MAX);
         let mix = Mix { format, protocol, events_per_ledger: self.events_per_ledger, contracts: self.contracts };
         Ok(random_chain(&self.network(), self.from, self.seed, self.ledgers, mix))
@@ -112,31 +112,32 @@ fn main() -> anyhow::Result<()> {
         Command::Lake { out, ledgers_per_object, objects_per_partition, old_ending, no_manifest, chain } => {
             let ending = if old_ending { Ending::Zstd } else { Ending::Zst };
             let layout = LakeLayout { ledgers_per_object, objects_per_partition, ending };
+            let ledgers = chain.build()?;
             if !no_manifest {
                 layout.write_manifest(&out, &chain.network()).context("writing the manifest")?;
             }
             let mut lake = LakeWriter::new(&out, layout);
-            for ledger in chain.build()? {
+            for ledger in ledgers {
                 lake.push(&ledger).with_context(|| format!("writing ledger {}", ledger.seq))?;
             }
             lake.finish().context("writing the last object")
         }
         Command::Framed { out, chain } => {
+            let ledgers = chain.build()?;
             let file = BufWriter::new(File::create(&out).with_context(|| format!("creating {}", out.display()))?);
             if out.extension().is_some_and(|extension| extension == "zst") {
-                let encoder = write_framed(zstd::Encoder::new(file, 1)?, &chain)?;
-                encoder.finish()?.flush()?;
+                write_framed(zstd::Encoder::new(file, 1)?, ledgers)?.finish()?.flush()?;
             } else {
-                write_framed(file, &chain)?;
+                write_framed(file, ledgers)?;
             }
             Ok(())
         }
     }
 }
 
-fn write_framed<W: std::io::Write>(writer: W, chain: &ChainArgs) -> anyhow::Result<W> {
+fn write_framed<W: Write>(writer: W, ledgers: impl Iterator<Item = BuiltLedger>) -> anyhow::Result<W> {
     let mut framed = FramedWriter::new(writer);
-    for ledger in chain.build()? {
+    for ledger in ledgers {
         framed.push(&ledger).with_context(|| format!("writing ledger {}", ledger.seq))?;
     }
     Ok(framed.finish()?)

@@ -20,6 +20,8 @@ pub(crate) fn meta(plan: &TxPlan, emitted: &[Emitted], format: Format) -> Transa
 fn meta_v3(plan: &TxPlan, emitted: &[Emitted]) -> TransactionMeta {
     let operations = (0..operation_count(plan)).map(|_| OperationMeta { changes: no_changes() }).collect();
     let soroban_meta = match &plan.body {
+        // Of a failed invocation there is nothing to tell without diagnostics.
+        Body::Invocation(_) if !plan.succeeds && !plan.diagnostics => None,
         Body::Payments(_) => None,
         Body::Invocation(invocation) => Some(SorobanTransactionMeta {
             ext: resource_fees(),

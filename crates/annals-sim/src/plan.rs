@@ -133,11 +133,27 @@ pub struct InvocationPlan {
     pub failed_calls: Vec<EventPlan>,
 }
 
+impl InvocationPlan {
+    /// A call that takes nothing, emits `events` and gives void back.
+    #[must_use]
+    pub fn new(contract: ContractId, events: Vec<EventPlan>) -> Self {
+        Self {
+            contract,
+            function: "act".to_owned(),
+            args: Vec::new(),
+            events,
+            return_value: ReturnValue::Value(ScVal::Void),
+            reconciliation: Vec::new(),
+            failed_calls: Vec::new(),
+        }
+    }
+}
+
 /// What a transaction does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// One contract invocation.
-    Invocation(InvocationPlan),
+    Invocation(Box<InvocationPlan>),
     /// Payments, one operation each, with the uncommitted events of each.
     Payments(Vec<Vec<EventPlan>>),
 }
@@ -178,19 +194,16 @@ impl TxPlan {
         Self { body, succeeds: true, envelope, charge, refund, diagnostics: false, after_tx: Vec::new() }
     }
 
-    /// A successful invocation of `contract` that emits `events` and gives nothing back.
+    /// A successful invocation, some of whose fee is given back.
+    #[must_use]
+    pub fn invoking(invocation: InvocationPlan) -> Self {
+        Self::new(Body::Invocation(Box::new(invocation)), 50_000, 12_345)
+    }
+
+    /// A successful invocation of `contract` that emits `events` and gives void back.
     #[must_use]
     pub fn invocation(contract: ContractId, events: Vec<EventPlan>) -> Self {
-        let invocation = InvocationPlan {
-            contract,
-            function: "act".to_owned(),
-            args: Vec::new(),
-            events,
-            return_value: ReturnValue::Value(ScVal::Void),
-            reconciliation: Vec::new(),
-            failed_calls: Vec::new(),
-        };
-        Self::new(Body::Invocation(invocation), 50_000, 12_345)
+        Self::invoking(InvocationPlan::new(contract, events))
     }
 
     /// Successful payments: one operation for each list of events.

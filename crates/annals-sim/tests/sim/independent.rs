@@ -1,0 +1,154 @@
+//! The Python decoder beside the crate reads what the builder wrote.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use annals_core::hash::sha256;
+use annals_core::wire::ExportedEvent;
+use annals_core::{Event, check_ledger};
+use annals_sim::{BuiltLedger, Fault, Format, FramedWriter, LakeLayout, LakeWriter};
+use serde_json::{Value, json};
+
+use super::faults::faulty;
+use super::{FORMS, chain, network};
+
+/// The interpreter that has `stellar-sdk`; none, said aloud, where there is none and this is not CI.
+fn python() -> Option<PathBuf> {
+    let named = std::env::var_os("ANNALS_PYTHON").map(PathBuf::from);
+    if named.is_none() {
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "set ANNALS_PYTHON to a Python 3.11 that has stellar-sdk 16.1: in CI this check is not skipped"
+        );
+        println!("skipped: ANNALS_PYTHON names no Python with stellar-sdk");
+    }
+    named
+}
+
+struct Decoded {
+    rows: Vec<Value>,
+    complaints: String,
+}
+
+fn decode(python: &Path, files: &[PathBuf]) -> Decoded {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/decode.py");
+    let output = Command::new(python)
+        .arg(script)
+        .args(files)
+        .env("ANNALS_PASSPHRASE", network().passphrase())
+        .output()
+        .expect("ANNALS_PYTHON can be run");
+    let complaints = String::from_utf8(output.stderr).unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "the decoder itself failed: {complaints}");
+    assert_eq!(output.status.success(), complaints.is_empty());
+    let rows =
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    Decoded { rows, complaints }
+}
+
+fn framed(folder: &Path, ledgers: &[BuiltLedger]) -> PathBuf {
+    let path = folder.join("ledgers.framed");
+    let mut writer = FramedWriter::new(std::fs::File::create(&path).unwrap());
+    for ledger in ledgers {
+        writer.push(ledger).unwrap();
+    }
+    writer.finish().unwrap();
+    path
+}
+
+/// The event as the decoder writes it.
+fn row(event: &Event) -> Value {
+    let exported = ExportedEvent::new(event).unwrap();
+    let mut row = json!({
+        "id": exported.id,
+        "ledger": exported.ledger_seq,
+        "txHash": exported.tx_hash,
+        "tx": exported.tx_order,
+        "op": (exported.stage == "op").then_some(exported.operation_index),
+        "stage": exported.stage,
+        "type": exported.kind,
+        "contractId": exported.contract_id,
+        "topics": exported.topics_xdr,
+        "value": exported.data_xdr,
+        "eventXdrSha256": hex::encode(sha256(&[&event.xdr])),
+        "commitment": exported.proof,
+        "txSuccessful": exported.successful,
+    });
+    if let (Some(form), Some(xdr)) = (exported.rewritten, &event.rewritten_xdr) {
+        let hash = hex::encode(sha256(&[xdr]));
+        row["rewritten"] = json!({ "topics": form.topics_xdr, "value": form.data_xdr, "eventXdrSha256": hash });
+    }
+    row
+}
+
+/// What the real extraction finds.
+fn extracted(ledgers: &[BuiltLedger]) -> Vec<Value> {
+    let checked = ledgers.iter().flat_map(|ledger| check_ledger(&ledger.xdr, &network()).unwrap().events);
+    checked.map(|event| row(&event)).collect()
+}
+
+#[test]
+fn another_decoder_finds_the_same_events_in_every_form() {
+    let Some(python) = python() else { return };
+    // The Python SDK knows no close time in milliseconds, which is all that protocol 30 adds.
+    for (format, protocol) in FORMS.into_iter().filter(|(_, protocol)| *protocol < 30) {
+        let ledgers = chain(format, protocol, 11, 12);
+        let empty_set = |ledger: &BuiltLedger| annals_core::decode::decode(&ledger.xdr).unwrap().header.empty_tx_set;
+        assert!(protocol < 28 || ledgers.iter().any(empty_set), "the seed makes an empty transaction set");
+        let folder = tempfile::tempdir().unwrap();
+        let decoded = decode(&python, &[framed(folder.path(), &ledgers)]);
+        assert_eq!(decoded.complaints, "");
+        assert!(decoded.rows.len() > 20, "{format:?} {protocol}: {} events", decoded.rows.len());
+        assert_eq!(decoded.rows, extracted(&ledgers), "{format:?} {protocol}");
+    }
+}
+
+#[test]
+fn another_decoder_reads_the_lake() {
+    let Some(python) = python() else { return };
+    let ledgers = chain(Format::V2Meta4, 26, 12, 12);
+    let folder = tempfile::tempdir().unwrap();
+    let layout = LakeLayout { ledgers_per_object: 4, ..LakeLayout::default() };
+    let mut lake = LakeWriter::new(folder.path(), layout);
+    for ledger in &ledgers {
+        lake.push(ledger).unwrap();
+    }
+    lake.finish().unwrap();
+    let objects = ledgers.iter().step_by(4).map(|ledger| folder.path().join(layout.object_path(ledger.seq)));
+    let decoded = decode(&python, &objects.collect::<Vec<_>>());
+    assert_eq!(decoded.complaints, "");
+    assert_eq!(decoded.rows, extracted(&ledgers));
+}
+
+#[test]
+fn a_planted_fault_fails_the_check_by_another_decoder() {
+    let Some(python) = python() else { return };
+    for fault in Fault::ALL {
+        let mut ledgers = vec![faulty(fault)];
+        if fault == Fault::WrongPreviousHash {
+            // Only a ledger in front can show it.
+            let mut whole = annals_sim::ChainBuilder::new(&network(), super::seq(99), 1, Format::V2Meta4);
+            ledgers.insert(0, whole.push(&annals_sim::LedgerPlan::new(Vec::new())));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let decoded = decode(&python, &[framed(folder.path(), &ledgers)]);
+        let planned: Vec<_> = ledgers.iter().flat_map(|ledger| &ledger.events).map(row).collect();
+        let complaint = match fault {
+            // No hash covers a fee event; its value alone differs from the plan.
+            Fault::WrongFeeSum => "",
+            Fault::WrongSuccessHash
+            | Fault::DroppedEvent
+            | Fault::AlteredEvent
+            | Fault::SwappedEvents
+            | Fault::AddedEvent => "ledger 100: the events of transaction 2 do not hash\n",
+            Fault::WrongTxHashNetwork => "ledger 100: the transactions do not hash\n",
+            Fault::WrongResultsHash => "ledger 100: the results do not hash\n",
+            Fault::WrongTxSetHash => "ledger 100: the transaction set does not hash\n",
+            Fault::WrongPreviousHash => "ledger 100: the header does not link to the ledger before\n",
+            Fault::WrongHeaderHash => "ledger 100: the header does not hash\n",
+        };
+        assert_eq!(decoded.complaints, complaint, "{fault:?}");
+        let in_events = complaint.is_empty() || complaint.contains("events");
+        assert_eq!(decoded.rows != planned, in_events, "{fault:?}");
+    }
+}
