@@ -10,3 +10,4 @@ pub mod export;
 pub mod marks;
 pub mod source;
 pub mod store;
+pub mod verify;
