@@ -107,13 +107,15 @@ pub fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
         let text = fs::read_to_string(root.join(path)).with_context(|| format!("{path} could not be read"))?;
         files.push(SourceFile::parse(path, &text).with_context(|| format!("{path} is no Rust"))?);
     }
-    findings.extend(check_files(&files));
+    findings.extend(check_files(&mut files));
     let manifest = fs::read_to_string(root.join(layers::CORE_MANIFEST)).context("annals-core has no manifest")?;
     findings.extend(layers::check_core_manifest(&manifest));
     Ok(findings)
 }
 
-fn check_files(files: &[SourceFile]) -> Vec<Finding> {
+fn check_files(files: &mut [SourceFile]) -> Vec<Finding> {
+    SourceFile::mark_test_modules(files);
+    let files = &*files;
     let functions = sql::store_functions(files);
     let mut findings = Vec::new();
     for file in files {

@@ -225,8 +225,11 @@ impl Layers {
 }
 
 fn parse_file(path: &Path, text: &str) -> Result<BTreeMap<Key, Given>, ConfigError> {
-    let table: toml::Table =
-        text.parse().map_err(|source| ConfigError::NoToml { path: path.to_path_buf(), source: Box::new(source) })?;
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
+        let line = before.matches('\n').count() + 1;
+        ConfigError::NoToml { path: path.to_path_buf(), line, reason: error.message().replace('\n', " ") }
+    })?;
     let mut values = BTreeMap::new();
     for (name, value) in table {
         let Some(key) = Key::from_name(&name) else {

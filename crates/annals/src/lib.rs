@@ -6,5 +6,8 @@
 pub mod backfill;
 pub mod clock;
 pub mod config;
+pub mod export;
+pub mod marks;
 pub mod source;
 pub mod store;
+pub mod verify;

@@ -28,6 +28,7 @@ pub struct SourceFile {
     /// Its tokens in order, groups laid flat.
     pub tokens: Vec<Token>,
     test_lines: Vec<RangeInclusive<usize>>,
+    is_test: bool,
 }
 
 impl SourceFile {
@@ -38,12 +39,38 @@ impl SourceFile {
         lay_flat(text.parse::<TokenStream>()?, &mut tokens);
         let mut tests = TestItems::default();
         tests.visit_file(&syntax);
-        Ok(Self { path: path.to_owned(), lines: text.lines().count(), syntax, tokens, test_lines: tests.lines })
+        let is_test = path.trim_end_matches(".rs").split('/').any(|part| part == "tests" || part == "benches");
+        let lines = text.lines().count();
+        Ok(Self { path: path.to_owned(), lines, syntax, tokens, test_lines: tests.lines, is_test })
+    }
+
+    /// Marks every file as test code that another one declares by `#[cfg(test)] mod …;`, with all below it.
+    pub fn mark_test_modules(files: &mut [Self]) {
+        let declared: Vec<String> = files.iter().flat_map(Self::test_modules).collect();
+        for file in files {
+            let stem = file.path.trim_end_matches(".rs");
+            let below = |module: &String| stem.strip_prefix(module.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            file.is_test |= declared.iter().any(|module| module == stem || below(module));
+        }
+    }
+
+    /// The paths, without ending, of the test modules that the file declares and that stand in files of their own.
+    fn test_modules(&self) -> Vec<String> {
+        let stem = self.path.trim_end_matches(".rs");
+        let folder = match stem.rsplit_once('/') {
+            Some((folder, "lib" | "main")) => folder,
+            _ => stem,
+        };
+        let modules = self.syntax.items.iter().filter_map(|item| match item {
+            syn::Item::Mod(module) if module.content.is_none() && is_test(&module.attrs) => Some(&module.ident),
+            _ => None,
+        });
+        modules.map(|name| format!("{folder}/{name}")).collect()
     }
 
     /// Whether the whole file is test code.
     pub fn is_test_file(&self) -> bool {
-        self.path.trim_end_matches(".rs").split('/').any(|part| part == "tests" || part == "benches")
+        self.is_test
     }
 
     /// Whether a regenerated file.

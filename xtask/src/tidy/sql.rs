@@ -36,7 +36,7 @@ pub fn check(file: &SourceFile, functions: &BTreeSet<String>) -> Vec<Finding> {
         let finding = |rule, what| Finding { rule, path: file.path.clone(), line: token.line, what };
         if !file.is_in_room("store") {
             findings.push(finding(Rule::SqlRoom, format!("\"{verb} …\"")));
-        } else if verb != COMMENTLESS && !comment.is_some_and(|name| functions.contains(name)) {
+        } else if verb != COMMENTLESS && !comment.is_some_and(|name| functions.contains(last_part(name))) {
             findings.push(finding(Rule::SqlComment, format!("\"{verb} …\" without /* its function */")));
         }
     }
@@ -55,6 +55,11 @@ fn split_comment(text: &str) -> (Option<&str>, &str) {
         Some((comment, statement)) => (Some(comment.trim()), statement.trim_start()),
         None => (None, text),
     }
+}
+
+/// `version` of `schema::version`.
+fn last_part(name: &str) -> &str {
+    name.rsplit_once("::").map_or(name, |(_, last)| last)
 }
 
 fn begins_with(statement: &str, verb: &str) -> bool {

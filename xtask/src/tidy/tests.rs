@@ -7,7 +7,7 @@ const CORE: &str = "crates/annals-core/src/any.rs";
 /// The rules that a file of this text breaks, each finding once.
 fn broken(path: &str, text: &str) -> Vec<Rule> {
     let file = SourceFile::parse(path, text).unwrap();
-    check_files(&[file]).into_iter().map(|finding| finding.rule).collect()
+    check_files(&mut [file]).into_iter().map(|finding| finding.rule).collect()
 }
 
 fn broken_names(paths: &[&str]) -> Vec<Rule> {
@@ -78,6 +78,22 @@ fn unwrap_is_found_outside_tests_alone() {
 }
 
 #[test]
+fn a_module_that_only_tests_see_is_test_code_in_its_own_file_too() {
+    let paths = |declared_by: &str, declaration: &str| {
+        let code = "fn a() { b().unwrap(); }";
+        let mut files = [
+            SourceFile::parse(declared_by, declaration).unwrap(),
+            SourceFile::parse("crates/annals/src/source/fixtures.rs", code).unwrap(),
+            SourceFile::parse("crates/annals/src/source/fixtures/lake.rs", code).unwrap(),
+        ];
+        check_files(&mut files).len()
+    };
+    assert_eq!(paths("crates/annals/src/source.rs", "#[cfg(test)]\nmod fixtures;"), 0);
+    assert_eq!(paths("crates/annals/src/source.rs", "mod fixtures;"), 2);
+    assert_eq!(paths("crates/annals/src/store.rs", "#[cfg(test)]\nmod fixtures;"), 2);
+}
+
+#[test]
 fn string_errors_are_found() {
     assert_eq!(broken(ANY, "fn a() -> Result<u8, String> { Ok(0) }"), [Rule::StringError]);
     assert_eq!(broken(ANY, "type A = std::result::Result<Vec<u8>, std::string::String>;"), [Rule::StringError]);
@@ -120,6 +136,8 @@ fn sql_stands_in_the_store_alone_and_names_its_function() {
     assert_eq!(broken(STORE, "fn a() { b(\"INSERT INTO events VALUES (1)\"); }"), [Rule::SqlComment]);
     assert_eq!(broken(STORE, "fn a() { b(\"/* c */ UPDATE leases SET fence = 1\"); }"), [Rule::SqlComment]);
     assert_eq!(broken(STORE, "fn a() { b(\"/* a */ UPDATE leases SET fence = 1\", \"PRAGMA x\"); }"), []);
+    assert_eq!(broken(STORE, "fn a() { b(\"/* sqlite::a */ SELECT 1\"); }"), []);
+    assert_eq!(broken(STORE, "fn a() { b(\"/* a::c */ SELECT 1\"); }"), [Rule::SqlComment]);
     assert_eq!(broken(STORE, "#[test]\nfn a() { b(\"SELECT 1\"); }"), []);
 }
 
@@ -161,7 +179,7 @@ fn anyhow_stays_in_main_and_in_tests() {
 #[test]
 fn a_finding_names_the_place_the_rule_and_what_to_do() {
     let file = SourceFile::parse(ANY, "fn a() {\n    b().unwrap();\n}\n").unwrap();
-    let lines: Vec<String> = check_files(&[file]).iter().map(Finding::to_string).collect();
+    let lines: Vec<String> = check_files(&mut [file]).iter().map(Finding::to_string).collect();
     assert_eq!(
         lines,
         ["crates/annals/src/any.rs:2: .unwrap(): TIDY-6: no unwrap() outside tests: expect(\"why it holds\")"]

@@ -39,13 +39,14 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file is no TOML.
-    #[error("the configuration file {} is no TOML", path.display())]
+    #[error("line {line} of the configuration file {} is no TOML: {reason}", path.display())]
     NoToml {
         /// The file.
         path: PathBuf,
-        /// The cause.
-        #[source]
-        source: Box<toml::de::Error>,
+        /// The line, from 1.
+        line: usize,
+        /// What stands there.
+        reason: String,
     },
     /// The file holds a key that nobody knows.
     #[error("{} has the unknown key \"{key}\": the keys are {}", path.display(), known_keys())]

@@ -1,0 +1,183 @@
+//! Re-hashing everything that an archive stores, offline.
+//!
+//! Every ledger row is hashed and linked again; where proof material is kept, every committed event is proven from
+//! it to the header; where the archive keeps everything, each ledger's digest and census are made again.
+
+mod fault;
+mod ledger;
+
+use annals_core::{Census, Coverage, LedgerRange, LedgerSeq, Network, Scope};
+use serde::Serialize;
+
+use crate::backfill::Progress;
+use crate::store::{Status, Store, StoreError, StoredLedger};
+
+pub use fault::{Fault, FaultKind};
+
+/// How many ledger rows are in memory at once.
+const PAGE_LEDGERS: u32 = 256;
+/// How many faults a report keeps; the rest is counted.
+const FAULTS_KEPT_MAX: usize = 1000;
+
+/// What was verified.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Ledgers whose rows were hashed.
+    pub ledgers: u64,
+    /// Events that were read, by the proof class they are stored with.
+    pub events: Census,
+    /// What does not hold, up to a bound.
+    pub faults: Vec<Fault>,
+    /// How many things do not hold.
+    pub faults_found: u64,
+}
+
+/// A [`Report`] as JSON.
+#[derive(Debug, Serialize)]
+pub struct ReportJson<'a> {
+    ledgers: u64,
+    events: u64,
+    committed: u64,
+    rewritten: u64,
+    uncommitted: u64,
+    unverified: u64,
+    faults: Vec<fault::FaultJson<'a>>,
+    faults_found: u64,
+}
+
+impl Report {
+    /// The report as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> ReportJson<'_> {
+        ReportJson {
+            ledgers: self.ledgers,
+            events: self.events.total(),
+            committed: self.events.committed,
+            rewritten: self.events.rewritten,
+            uncommitted: self.events.uncommitted,
+            unverified: self.events.unverified,
+            faults: self.faults.iter().map(Fault::to_json).collect(),
+            faults_found: self.faults_found,
+        }
+    }
+}
+
+/// Verifies what the archive holds now; tells `on_fault` of each fault as it is found.
+///
+/// # Errors
+/// [`StoreError`] when the archive cannot be read; what is read and does not hold is a fault and no error.
+pub fn run(store: &dyn Store, progress: &dyn Progress, on_fault: &mut dyn FnMut(&Fault)) -> Result<Report, StoreError> {
+    let status = store.status()?;
+    let mut walk = Walk { store, progress, on_fault, report: Report::default(), before: None };
+    progress.begin(status.verified.count(), 0);
+    if let Some(passphrase) = &status.passphrase {
+        let mut judge = ledger::Judge { network: Network::new(passphrase.as_str()), status: status.clone() };
+        for range in status.verified.ranges() {
+            walk.verify_range(*range, &mut judge)?;
+        }
+    }
+    walk.verify_outside(&status)?;
+    progress.end();
+    Ok(walk.report)
+}
+
+struct Walk<'a> {
+    store: &'a dyn Store,
+    progress: &'a dyn Progress,
+    on_fault: &'a mut dyn FnMut(&Fault),
+    report: Report,
+    /// The row verified last.
+    before: Option<StoredLedger>,
+}
+
+impl Walk<'_> {
+    /// Verifies the rows of ledgers that are said to have one.
+    fn verify_range(&mut self, range: LedgerRange, judge: &mut ledger::Judge) -> Result<(), StoreError> {
+        let mut due = Some(range.from_inclusive());
+        while let Some(from) = due {
+            let rows = self.store.ledgers(from, PAGE_LEDGERS)?;
+            let mut rows = rows.into_iter().take_while(|row| range.contains(row.seq)).peekable();
+            if rows.peek().is_none() {
+                self.note_missing(from, range.to_inclusive());
+                return Ok(());
+            }
+            for row in rows {
+                if let (Some(expected), Some(last)) = (due, row.seq.previous())
+                    && expected < row.seq
+                {
+                    self.note_missing(expected, last);
+                }
+                due = row.seq.next().filter(|next| range.contains(*next));
+                self.verify_ledger(row, judge)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_ledger(&mut self, row: StoredLedger, judge: &mut ledger::Judge) -> Result<(), StoreError> {
+        let mut verified = judge.verify(self.store, &row, self.before.as_ref())?;
+        let mut row = row;
+        if !verified.faults.is_empty() {
+            // A commit in between may have made the ledger richer; only what still does not hold is a fault.
+            let status = self.store.status()?;
+            let again = self.store.ledgers(row.seq, 1)?.into_iter().find(|again| again.seq == row.seq);
+            if let Some(again) = again.filter(|_| status.feed_position != judge.status.feed_position) {
+                judge.status = status;
+                row = again;
+                verified = judge.verify(self.store, &row, self.before.as_ref())?;
+            }
+        }
+        self.report.ledgers += 1;
+        self.report.events.add(verified.events);
+        self.progress.advance(1, verified.events.total());
+        for fault in verified.faults {
+            self.note(fault);
+        }
+        self.before = Some(row);
+        Ok(())
+    }
+
+    /// Counts events over ledgers without a row, which nothing can prove, and looks for events where nothing was
+    /// scanned.
+    fn verify_outside(&mut self, status: &Status) -> Result<(), StoreError> {
+        let covered = crate::marks::covered_by_any(status);
+        for range in covered.difference(&status.verified).ranges() {
+            let events = self.store.tally(&Scope::All, *range)?;
+            let proven = events.committed + events.rewritten;
+            self.report.events.add(events);
+            if proven > 0 {
+                let kind = FaultKind::ProvenWithoutRow { range: *range, events: proven };
+                self.note(Fault { ledger: range.from_inclusive(), position: None, kind });
+            }
+        }
+        for range in status.verified.difference(&covered).ranges() {
+            let kind = FaultKind::RowWithoutCoverage { range: *range };
+            self.note(Fault { ledger: range.from_inclusive(), position: None, kind });
+        }
+        let everywhere = LedgerRange::new(LedgerSeq::MIN, LedgerSeq::MAX);
+        let outside =
+            everywhere.map(|all| covered.union(&status.verified).missing(all)).unwrap_or_else(|_| Coverage::new());
+        for range in outside.ranges() {
+            let events = self.store.tally(&Scope::All, *range)?.total();
+            if events > 0 {
+                let kind = FaultKind::EventsWithoutCoverage { range: *range, events };
+                self.note(Fault { ledger: range.from_inclusive(), position: None, kind });
+            }
+        }
+        Ok(())
+    }
+
+    fn note_missing(&mut self, first: LedgerSeq, last: LedgerSeq) {
+        if let Ok(range) = LedgerRange::new(first, last) {
+            self.note(Fault { ledger: first, position: None, kind: FaultKind::MissingRow { range } });
+        }
+    }
+
+    fn note(&mut self, fault: Fault) {
+        (self.on_fault)(&fault);
+        self.report.faults_found += 1;
+        if self.report.faults.len() < FAULTS_KEPT_MAX {
+            self.report.faults.push(fault);
+        }
+    }
+}
