@@ -4,6 +4,7 @@
 //! them in one fenced transaction, and readers see rows together with the coverage that judges them.
 
 pub mod backfill;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod export;

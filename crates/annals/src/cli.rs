@@ -1,0 +1,185 @@
+//! The command line: reads it, runs the verb, says how it ended.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::clock::{Clock, SystemClock};
+use crate::config::{Flags, Key, Layers, Settings};
+
+mod backfill;
+mod error;
+mod export;
+mod gaps;
+mod incidents;
+mod logging;
+mod migrate;
+mod outcome;
+mod output;
+mod progress;
+mod status;
+mod verify;
+
+use error::CliError;
+use outcome::Outcome;
+use output::Output;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  all that was asked for is covered
+  1  failed, or ledgers that were asked for are missing
+  2  usage
+  3  something contradicts the chain";
+
+const AFTER_HELP: &str = "\
+Examples:
+  annals backfill --network pubnet --lake ./lake --from 63092982 --to 63092991
+  annals status
+  annals export --format jsonl --output events.jsonl
+  annals verify
+
+Configuration: a flag --x-y is also the environment variable X_Y and the line x_y = … of annals.toml; a flag
+beats the environment, which beats the file. Lists are repeated flags, a value with commas in the environment,
+and an array in the file.
+
+Errors are one line on stderr, `error: … [CODE]`; with --json the last line on stdout is
+{\"error\":{\"code\":…,\"message\":…}} as well. Log lines and progress go to stderr.";
+
+/// Archives every contract event of a Stellar network, byte for byte, and proves it against the ledger headers.
+#[derive(Debug, Parser)]
+#[command(name = "annals", version, after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
+struct Arguments {
+    #[command(flatten)]
+    shared: Shared,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// What every verb takes.
+#[derive(Debug, Args)]
+struct Shared {
+    /// The archive's folder [default: annals-data]
+    #[arg(long, value_name = "DIR", global = true)]
+    data_dir: Option<String>,
+    /// The configuration file [default: annals.toml, where there is one]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<std::path::PathBuf>,
+    /// Which log lines are shown on stderr, as in warn or info,annals::source=debug [default: info]
+    #[arg(long, value_name = "FILTER", global = true)]
+    log: Option<String>,
+}
+
+/// Whether a verb reports to a program.
+#[derive(Debug, Clone, Copy, Args)]
+struct Json {
+    /// Report as JSON on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Fill the archive with ledgers of a lake or a file, and verify each
+    Backfill(backfill::Arguments),
+    /// Write every event in canonical order
+    Export(export::Arguments),
+    /// Hash and link everything stored again, offline
+    Verify(verify::Arguments),
+    /// Show what the archive holds and how far it reaches without a gap
+    Status(status::Arguments),
+    /// List the ledgers that are missing
+    Gaps(gaps::Arguments),
+    /// List what contradicted the archive, and resolve it
+    Incidents(incidents::Arguments),
+    /// Bring the archive's schema up to this version
+    Migrate(migrate::Arguments),
+}
+
+impl Verb {
+    fn is_json(&self) -> bool {
+        match self {
+            Self::Export(_) => false,
+            Self::Backfill(verb) => verb.json.json,
+            Self::Verify(verb) => verb.json.json,
+            Self::Status(verb) => verb.json.json,
+            Self::Gaps(verb) => verb.json.json,
+            Self::Incidents(verb) => verb.is_json(),
+            Self::Migrate(verb) => verb.json.json,
+        }
+    }
+
+    fn flags(&self, shared: &Shared) -> Flags {
+        let mut flags = match self {
+            Self::Backfill(verb) => verb.flags(),
+            _ => Flags::default(),
+        };
+        flags.give(Key::DataDir, shared.data_dir.clone());
+        flags.give(Key::Log, shared.log.clone());
+        flags
+    }
+}
+
+/// What a verb works with.
+struct Context {
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+    output: Output,
+}
+
+/// Runs the program with these arguments, the program's name first.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // Whoever asked for JSON gets it for a mistake in the other arguments too.
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    let parsed =
+        Arguments::command().try_get_matches_from(arguments).and_then(|matches| Arguments::from_arg_matches(&matches));
+    match parsed {
+        Ok(arguments) => {
+            let json = arguments.verb.is_json();
+            finish(run(arguments), json)
+        }
+        Err(error) if !error.use_stderr() => {
+            // Nobody is left to tell when the help itself cannot be written.
+            let _ = write!(io::stdout(), "{}", error.render());
+            ExitCode::SUCCESS
+        }
+        Err(error) => finish(Err(CliError::from(error)), wants_json),
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Outcome, CliError> {
+    let Arguments { shared, verb } = arguments;
+    let layers = Layers::load(verb.flags(&shared), |name| std::env::var_os(name), shared.config.as_deref())?;
+    let settings = Settings::new(layers);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    logging::start(settings.log()?, Arc::clone(&clock));
+    let context = Context { settings, clock, output: Output::new(verb.is_json()) };
+    match verb {
+        Verb::Backfill(_) => backfill::run(&context),
+        Verb::Export(verb) => export::run(&verb, &context),
+        Verb::Verify(_) => verify::run(&context),
+        Verb::Status(_) => status::run(&context),
+        Verb::Gaps(_) => gaps::run(&context),
+        Verb::Incidents(verb) => incidents::run(&verb, &context),
+        Verb::Migrate(_) => migrate::run(&context),
+    }
+}
+
+fn finish(ended: Result<Outcome, CliError>, json: bool) -> ExitCode {
+    let error = match ended {
+        Ok(outcome) => return outcome.into(),
+        Err(error) if error.is_broken_pipe() => return ExitCode::SUCCESS,
+        Err(error) => error,
+    };
+    let message = error.sentence();
+    // Nobody is left to tell when the error itself cannot be written; the exit code still does.
+    let _ = writeln!(io::stderr(), "error: {message} [{}]", error.code());
+    if json {
+        let object = serde_json::json!({ "error": { "code": error.code(), "message": message } });
+        let _ = writeln!(io::stdout(), "{object}");
+    }
+    error.outcome().into()
+}

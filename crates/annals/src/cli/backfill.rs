@@ -1,0 +1,147 @@
+//! `annals backfill`.
+
+use annals_core::Network;
+
+use super::error::CliError;
+use super::outcome::Outcome;
+use super::output::grouped;
+use super::{Context, EXIT_CODES, Json, progress};
+use crate::backfill::{self, Job, Summary};
+use crate::config::{ConfigError, Flags, Key, SourceChoice};
+use crate::source::{FramedSource, LakeOptions, LakeSource, LedgerSource};
+use crate::store::{SqliteStore, Store as _, StoreError};
+
+const AFTER_HELP: &str = "\
+Examples:
+  annals backfill --network pubnet --lake ./lake --from 63092982 --to 63092991
+  annals backfill --network pubnet --lake ./lake --from 63M:+100k
+  annals backfill --network testnet --ledgers meta.xdr.zst --from 2:5000 --json
+  annals backfill --network pubnet --lake ./lake --from 63M:64M --contract CAS3… --contract CCW6… --classic drop
+
+A ledger is a number, also as 63M, 1.5M or 100k. --from takes a whole range too: A:B, both ends included, or A:+N
+for N ledgers from A on. What is stored already is not fetched again; a bad object is named, its ledgers stay a
+gap, and the rest goes on. With --json the last line on stdout is
+{ledgers, fetched, events, committed, uncommitted, rewritten, unverified, verified_through, ingested_through, gaps}.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
+pub(super) struct Arguments {
+    /// The network, by its name: pubnet, testnet or futurenet; an archive that has one needs none
+    #[arg(long, value_name = "NAME")]
+    network: Option<String>,
+    /// The network, by its passphrase
+    #[arg(long, value_name = "TEXT")]
+    network_passphrase: Option<String>,
+    /// Take the ledgers from a SEP-54 lake in this folder
+    #[arg(long, value_name = "PATH")]
+    lake: Option<String>,
+    /// Take the ledgers from this file of framed LedgerCloseMeta, plain or zstd
+    #[arg(long, value_name = "FILE")]
+    ledgers: Option<String>,
+    /// The first ledger, or a whole range
+    #[arg(long, value_name = "LEDGER", allow_negative_numbers = true)]
+    from: Option<String>,
+    /// The last ledger
+    #[arg(long, value_name = "LEDGER", allow_negative_numbers = true)]
+    to: Option<String>,
+    /// Keep this contract's events alone; may be repeated [default: all contracts]
+    #[arg(long, value_name = "C…")]
+    contract: Vec<String>,
+    /// Refuse a chain in which this ledger has another hash; may be repeated
+    #[arg(long, value_name = "LEDGER:HASH")]
+    pin: Vec<String>,
+    /// Keep or drop classic and fee events, for good [default: keep]
+    #[arg(long, value_name = "keep|drop")]
+    classic: Option<String>,
+    /// Take a lake whose objects hold different numbers of ledgers
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    mixed_layout: Option<String>,
+    #[command(flatten)]
+    pub json: Json,
+}
+
+impl Arguments {
+    pub fn flags(&self) -> Flags {
+        let mut flags = Flags::default();
+        flags.give(Key::Network, self.network.clone());
+        flags.give(Key::NetworkPassphrase, self.network_passphrase.clone());
+        flags.give(Key::Lake, self.lake.clone());
+        flags.give(Key::Ledgers, self.ledgers.clone());
+        flags.give(Key::From, self.from.clone());
+        flags.give(Key::To, self.to.clone());
+        flags.give(Key::Contract, self.contract.clone());
+        flags.give(Key::Pin, self.pin.clone());
+        flags.give(Key::Classic, self.classic.clone());
+        flags.give(Key::MixedLayout, self.mixed_layout.clone());
+        flags
+    }
+}
+
+pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
+    let settings = &context.settings;
+    let missing = |what, right| ConfigError::Missing { what, right };
+    let range = settings.window()?.ok_or(missing("the range of ledgers", "--from and --to, or --from A:+N"))?;
+    let choice = settings.source()?.ok_or(missing("the source", "--lake PATH or --ledgers FILE"))?;
+    let (scope, classic, pins) = (settings.scope()?, settings.classic()?, settings.pins()?);
+    let network = match settings.network()? {
+        Some(network) => network,
+        None => stored_network(context)?
+            .ok_or(missing("the network", "--network pubnet, testnet or futurenet, or --network-passphrase TEXT"))?,
+    };
+    let source = open_source(choice)?;
+    let job = Job { network, scope, classic, range, pins };
+    // A source that contradicts the job leaves no trace, not even an empty archive.
+    backfill::check_source(&job, source.as_ref())?;
+    let store = SqliteStore::create_or_open(&settings.data_dir()?, context.clock.clone())?;
+    let progress = progress::on_stderr("backfill", context.clock.clone());
+    let summary = backfill::run(&job, &store, source.as_ref(), progress.as_ref())?;
+    report(&summary, context)?;
+    Ok(match (summary.contradicts_chain(), summary.gaps.is_empty()) {
+        (true, _) => Outcome::Contradicted,
+        (false, false) => Outcome::Incomplete,
+        (false, true) => Outcome::Done,
+    })
+}
+
+/// The network of the archive; none where there is no archive yet.
+fn stored_network(context: &Context) -> Result<Option<Network>, CliError> {
+    match SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone()) {
+        Ok(store) => Ok(store.status()?.passphrase.map(Network::new)),
+        Err(StoreError::NoArchive { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open_source(choice: SourceChoice) -> Result<Box<dyn LedgerSource>, CliError> {
+    Ok(match choice {
+        SourceChoice::Lake { path, mixed_layout } => Box::new(LakeSource::open(path, LakeOptions { mixed_layout })?),
+        SourceChoice::Ledgers { path } => Box::new(FramedSource::open(path)?),
+    })
+}
+
+fn report(summary: &Summary, context: &Context) -> Result<(), CliError> {
+    let output = &context.output;
+    if output.is_json() {
+        return output.object(summary);
+    }
+    let through = |mark: Option<u32>| mark.map_or("nothing yet".to_owned(), |seq| format!("ledger {seq}"));
+    output.line(format_args!(
+        "{} ledgers asked for, {} fetched, {} events: {} committed, {} rewritten, {} uncommitted, {} unverified",
+        grouped(summary.ledgers),
+        grouped(summary.fetched),
+        grouped(summary.events),
+        grouped(summary.committed),
+        grouped(summary.rewritten),
+        grouped(summary.uncommitted),
+        grouped(summary.unverified),
+    ))?;
+    output.line(format_args!(
+        "gap-free from the start through {}, verified through {}",
+        through(summary.ingested_through),
+        through(summary.verified_through)
+    ))?;
+    for gap in &summary.gaps {
+        output.line(format_args!("missing: ledgers {}-{}; see `annals gaps`", gap.from, gap.to))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Why a verb failed, as one line.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+use super::outcome::Outcome;
+use crate::backfill::BackfillError;
+use crate::config::ConfigError;
+use crate::export::ExportError;
+use crate::source::SourceError;
+use crate::store::StoreError;
+
+/// Why a verb failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CliError {
+    /// The command line is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The store refused or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The source cannot be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The backfill stopped.
+    #[error(transparent)]
+    Backfill(#[from] BackfillError),
+    /// The export stopped.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// The report could not be written.
+    #[error("the report could not be written")]
+    Output(#[source] io::Error),
+    /// A file could not be written.
+    #[error("{} could not be written", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl From<clap::Error> for CliError {
+    /// Keeps the first paragraph of what clap says: the mistake, without the synopsis.
+    fn from(error: clap::Error) -> Self {
+        use clap::error::ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingSubcommand};
+        if matches!(error.kind(), DisplayHelpOnMissingArgumentOrSubcommand | MissingSubcommand) {
+            return Self::Usage("a verb is missing: see `annals --help`".to_owned());
+        }
+        let text = error.render().to_string();
+        let paragraph = text.split("\n\n").next().unwrap_or(&text);
+        let words: Vec<&str> = paragraph.split_whitespace().collect();
+        let line = words.join(" ");
+        Self::Usage(line.strip_prefix("error: ").unwrap_or(&line).to_owned())
+    }
+}
+
+impl CliError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Usage(_) => "USAGE",
+            Self::Config(error) => error.code(),
+            Self::Store(error) => error.code(),
+            Self::Source(error) => error.code(),
+            Self::Backfill(error) => backfill_code(error),
+            Self::Export(ExportError::Store(error)) => error.code(),
+            Self::Export(ExportError::Event { .. } | ExportError::Json { .. }) => "DAMAGED",
+            Self::Export(ExportError::Write(_)) | Self::Output(_) | Self::File { .. } => "NOT_WRITTEN",
+        }
+    }
+
+    /// How the program ends with it.
+    pub fn outcome(&self) -> Outcome {
+        let of_store = |error: &StoreError| match error.contradicts_chain() {
+            true => Outcome::Contradicted,
+            false => Outcome::Incomplete,
+        };
+        match self {
+            Self::Usage(_) | Self::Config(_) => Outcome::Usage,
+            Self::Store(error)
+            | Self::Backfill(BackfillError::Store(error))
+            | Self::Export(ExportError::Store(error)) => of_store(error),
+            Self::Backfill(BackfillError::Source(_)) | Self::Source(_) => Outcome::Incomplete,
+            Self::Backfill(_) | Self::Export(ExportError::Event { .. }) => Outcome::Contradicted,
+            Self::Export(ExportError::Json { .. } | ExportError::Write(_)) => Outcome::Incomplete,
+            Self::Output(_) | Self::File { .. } => Outcome::Incomplete,
+        }
+    }
+
+    /// The whole chain of causes in one line.
+    pub fn sentence(&self) -> String {
+        let mut sentence = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            sentence.push_str(": ");
+            sentence.push_str(&error.to_string());
+            cause = error.source();
+        }
+        sentence.replace('\n', " ")
+    }
+
+    /// Whether the reader of stdout went away, which is his to decide.
+    pub fn is_broken_pipe(&self) -> bool {
+        let (Self::Output(error) | Self::Export(ExportError::Write(error))) = self else { return false };
+        error.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
+fn backfill_code(error: &BackfillError) -> &'static str {
+    match error {
+        BackfillError::SourceNetwork { .. } => "NETWORK_MISMATCH",
+        BackfillError::PinContradicted { .. } => "PIN_CONTRADICTED",
+        BackfillError::Source(error) => error.code(),
+        BackfillError::Store(error) => error.code(),
+        BackfillError::Batch(_) => "BAD_BATCH",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chain_of_causes_is_one_line_and_names_each_cause_once() {
+        let cause = io::Error::other("first line\nsecond line");
+        let error = CliError::from(BackfillError::Store(StoreError::Database(Box::new(cause))));
+        assert_eq!(
+            error.sentence(),
+            "the archive did not take the ledgers: the database failed: first line second line"
+        );
+        assert_eq!((error.code(), error.outcome()), ("DATABASE", Outcome::Incomplete));
+    }
+
+    #[test]
+    fn what_contradicts_the_chain_ends_with_3() {
+        let incident = StoreError::IncidentOpen { id: 1 };
+        assert_eq!(CliError::from(BackfillError::Store(incident)).outcome(), Outcome::Contradicted);
+        let (stored, asked) = ("a".to_owned(), "b".to_owned());
+        assert_eq!(CliError::from(StoreError::NetworkMismatch { stored, asked }).outcome(), Outcome::Contradicted);
+        assert_eq!(CliError::from(StoreError::WriterBusy).outcome(), Outcome::Incomplete);
+    }
+}

@@ -1,0 +1,41 @@
+//! `annals migrate`.
+
+use serde::Serialize;
+
+use super::error::CliError;
+use super::outcome::Outcome;
+use super::{Context, EXIT_CODES, Json};
+use crate::store::SqliteStore;
+
+const AFTER_HELP: &str = "\
+Examples:
+  annals migrate --data-dir ./annals-data
+
+An archive of a newer Annals is refused, and a folder without an archive stays as it is.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema_before: u32,
+    schema: u32,
+}
+
+pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
+    let store = SqliteStore::open_writer(&context.settings.data_dir()?, context.clock.clone())?;
+    let migrated = store.migrated().expect("a store that was opened for writing was migrated");
+    let report = Report { schema_before: migrated.from, schema: migrated.to };
+    if context.output.is_json() {
+        context.output.object(&report)?;
+    } else if report.schema_before == report.schema {
+        context.output.line(format_args!("the archive has schema {} already", report.schema))?;
+    } else {
+        context.output.line(format_args!("migrated from schema {} to {}", report.schema_before, report.schema))?;
+    }
+    Ok(Outcome::Done)
+}

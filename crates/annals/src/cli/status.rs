@@ -1,0 +1,168 @@
+//! `annals status`.
+
+use annals_core::{LedgerSeq, Network};
+use serde::Serialize;
+
+use super::error::CliError;
+use super::outcome::Outcome;
+use super::output::grouped;
+use super::{Context, EXIT_CODES, Json};
+use crate::marks::{self, Hole, Marks};
+use crate::store::{SqliteStore, Status, Store as _};
+
+const AFTER_HELP: &str = "\
+Examples:
+  annals status
+  annals status --json | jq .ingested_through
+
+Marks: ingested_through is the last ledger without a gap from the start on, verified_through the same of ledgers
+whose hashes and links held, latest_ledger the highest one held. Each is null until it means something. The anchor
+says what the chain hangs on: a ledger that an operator pinned, or the word of the source.
+A report ends with 0, whatever it says; `annals gaps` ends with 1 when ledgers that were asked for are missing.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub json: Json,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    network: Option<String>,
+    passphrase: Option<String>,
+    classic: Option<&'static str>,
+    start_ledger: Option<u32>,
+    latest_ledger: Option<u32>,
+    ingested_through: Option<u32>,
+    verified_through: Option<u32>,
+    ledgers: u64,
+    events: Events,
+    coverage: Vec<Covered>,
+    gaps: Vec<Hole>,
+    open_incidents: u64,
+    anchor: Option<&'static str>,
+    pins: Vec<Pinned>,
+    feed_position: u64,
+    epoch: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Events {
+    total: u64,
+    committed: u64,
+    rewritten: u64,
+    uncommitted: u64,
+    unverified: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Covered {
+    scope: String,
+    from: u32,
+    to: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Pinned {
+    ledger: u32,
+    hash: String,
+}
+
+impl Report {
+    fn of(status: &Status) -> Self {
+        let marks = Marks::of(status);
+        let name = |passphrase: &str| Network::PRESETS.iter().find(|(_, preset)| *preset == passphrase);
+        let known = status.passphrase.as_deref().and_then(name).map(|(name, _)| (*name).to_owned());
+        let covered = status.coverage.iter().flat_map(|(key, coverage)| {
+            coverage.ranges().iter().map(|range| Covered {
+                scope: key.to_string(),
+                from: range.from_inclusive().get(),
+                to: range.to_inclusive().get(),
+            })
+        });
+        let events = status.events;
+        Self {
+            network: known,
+            passphrase: status.passphrase.clone(),
+            classic: status.passphrase.as_ref().map(|_| status.classic.as_str()),
+            start_ledger: status.start.map(LedgerSeq::get),
+            latest_ledger: status.latest_ledger.map(LedgerSeq::get),
+            ingested_through: marks.ingested_through.map(LedgerSeq::get),
+            verified_through: marks.verified_through.map(LedgerSeq::get),
+            ledgers: marks::covered_by_any(status).count(),
+            events: Events {
+                total: events.total(),
+                committed: events.committed,
+                rewritten: events.rewritten,
+                uncommitted: events.uncommitted,
+                unverified: events.unverified,
+            },
+            coverage: covered.collect(),
+            gaps: marks::holes(status),
+            open_incidents: status.open_incidents,
+            anchor: anchor(status),
+            pins: status.pins.iter().map(|pin| Pinned { ledger: pin.seq.get(), hash: pin.hash.to_string() }).collect(),
+            feed_position: status.feed_position.0,
+            epoch: status.epoch,
+        }
+    }
+}
+
+/// What the header chain hangs on: a pin, where one lies in the chain that ends with the highest verified ledger.
+fn anchor(status: &Status) -> Option<&'static str> {
+    let chain = status.verified.ranges().last()?;
+    Some(if status.pins.iter().any(|pin| chain.contains(pin.seq)) { "pinned" } else { "source" })
+}
+
+pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
+    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
+    let report = Report::of(&store.status()?);
+    if context.output.is_json() {
+        context.output.object(&report)?;
+    } else {
+        for (label, value) in report.lines() {
+            context.output.line(format_args!("{label:<16} {value}"))?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+impl Report {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mark = |mark: Option<u32>| mark.map_or("-".to_owned(), |seq| seq.to_string());
+        let network = self.network.as_ref().or(self.passphrase.as_ref());
+        let events = &self.events;
+        let mut lines = vec![
+            ("network", network.cloned().unwrap_or("-".to_owned())),
+            ("classic events", self.classic.unwrap_or("-").to_owned()),
+            ("start", mark(self.start_ledger)),
+            ("gap-free through", mark(self.ingested_through)),
+            ("verified through", mark(self.verified_through)),
+            ("latest", mark(self.latest_ledger)),
+            ("anchor", self.anchor.unwrap_or("-").to_owned()),
+            ("ledgers", grouped(self.ledgers)),
+            (
+                "events",
+                format!(
+                    "{}: {} committed, {} rewritten, {} uncommitted, {} unverified",
+                    grouped(events.total),
+                    grouped(events.committed),
+                    grouped(events.rewritten),
+                    grouped(events.uncommitted),
+                    grouped(events.unverified)
+                ),
+            ),
+        ];
+        lines.extend(
+            self.coverage.iter().map(|held| ("covered", format!("{}-{} of {}", held.from, held.to, held.scope))),
+        );
+        let gaps = |gap: &Hole| ("missing", format!("{}-{} of {}", gap.from, gap.to, gap.scope));
+        lines.extend(self.gaps.iter().map(gaps));
+        lines.extend(self.pins.iter().map(|pin| ("pin", format!("{}:{}", pin.ledger, pin.hash))));
+        if self.open_incidents > 0 {
+            lines.push(("open incidents", format!("{}: see `annals incidents list`", self.open_incidents)));
+        }
+        lines
+    }
+}

@@ -1,0 +1,56 @@
+//! `annals verify`.
+
+use std::io::{self, Write as _};
+
+use super::error::CliError;
+use super::outcome::Outcome;
+use super::output::grouped;
+use super::{Context, EXIT_CODES, Json, progress};
+use crate::store::SqliteStore;
+use crate::verify;
+
+const AFTER_HELP: &str = "\
+Examples:
+  annals verify
+  annals verify --json
+
+Nothing is fetched. Each stored header is hashed and linked again; each committed event is proven from its
+invocation's pre-image through the transaction's result to the header; where the archive keeps every event, each
+ledger's digest is made again. What does not hold is told on stderr, one line each, and the exit code is 3.
+With --json the last line on stdout is
+{ledgers, events, committed, rewritten, uncommitted, unverified, faults, faults_found}.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub json: Json,
+}
+
+pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
+    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
+    let progress = progress::on_stderr("verify", context.clock.clone());
+    let report = verify::run(&store, progress.as_ref(), &mut |fault| {
+        // The report and the exit code tell it too.
+        let _ = writeln!(io::stderr(), "fault: {fault}");
+    })?;
+    if context.output.is_json() {
+        context.output.object(&report.to_json())?;
+    } else {
+        let events = report.events;
+        context.output.line(format_args!(
+            "{} ledgers hashed and linked, {} events: {} committed, {} rewritten, {} uncommitted, {} unverified",
+            grouped(report.ledgers),
+            grouped(events.total()),
+            grouped(events.committed),
+            grouped(events.rewritten),
+            grouped(events.uncommitted),
+            grouped(events.unverified),
+        ))?;
+        context.output.line(match report.faults_found {
+            0 => "everything holds".to_owned(),
+            faults => format!("{} faults", grouped(faults)),
+        })?;
+    }
+    Ok(if report.faults_found == 0 { Outcome::Done } else { Outcome::Contradicted })
+}
