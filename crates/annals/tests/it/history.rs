@@ -101,8 +101,7 @@ fn rewritten_events_are_archived_as_their_hashed_originals() {
     let source = ["--lake", lake.to_str().unwrap()];
     let ran = backfill(source, ["--network", "pubnet"], "57500008:+1", folder.path()).ends_with(0);
     assert_eq!(ran.json()["rewritten"], 7);
-    let rows =
-        assert_export_equals(folder.path(), &ledgers.join("expected/pubnet-p22-rewritten-lake.events.jsonl.gz"));
+    let rows = assert_export_equals(folder.path(), &ledgers.join("expected/pubnet-p22-rewritten-lake.events.jsonl.gz"));
     let rewritten: Vec<&Value> = rows.iter().filter(|row| row["proof"] == "rewritten").collect();
     assert_eq!(rewritten.len(), 7);
     for row in rewritten {

@@ -1,0 +1,13 @@
+//! Integration tests of the archive, over the library and over the built binary.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking and says what it skipped"
+)]
+
+mod binary;
+mod history;
+mod kill;
+mod shared;
+mod tamper;
