@@ -83,7 +83,7 @@ struct Json {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Fill the archive with ledgers of a lake or a file, and verify each
-    Backfill(backfill::Arguments),
+    Backfill(Box<backfill::Arguments>),
     /// Write every event in canonical order
     Export(export::Arguments),
     /// Hash and link everything stored again, offline

@@ -30,8 +30,8 @@ impl<'c> EventTable<'c> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
              ON CONFLICT (toid, event_index) DO NOTHING"
         );
-        let select = format!("/* events::select */ SELECT {COLUMNS} FROM events WHERE toid = ?1 AND event_index = ?2");
-        let update = "/* events::update */ UPDATE events SET event_xdr = :xdr, proof = :proof, \
+        let select = format!("/* events::get */ SELECT {COLUMNS} FROM events WHERE toid = ?1 AND event_index = ?2");
+        let update = "/* events::upgrade */ UPDATE events SET event_xdr = :xdr, proof = :proof, \
                       rewritten_xdr = :rewritten, tx_order = :tx_order, successful = :successful, \
                       close_time_ms = :close_time WHERE feed_position = :feed";
         Ok(Self {

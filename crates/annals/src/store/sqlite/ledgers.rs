@@ -8,13 +8,14 @@ use super::failure::damaged;
 use super::state::ledger_seq;
 use crate::store::{Pin, StoreError, StoredLedger};
 
-const SELECT: &str = "SELECT seq, hash, previous_hash, close_time_ms, protocol, header_xdr, classic_events, \
+/// What a row of a ledger is read from.
+const ROWS: &str = "seq, hash, previous_hash, close_time_ms, protocol, header_xdr, classic_events, \
                       census_committed, census_rewritten, census_uncommitted, census_unverified, digest, \
                       digest_version, sources.name, anchor FROM ledgers JOIN sources ON sources.id = source_id";
 
 /// The row of `seq`.
 pub(super) fn get(connection: &Connection, seq: LedgerSeq) -> Result<Option<StoredLedger>, StoreError> {
-    let sql = format!("/* ledgers::get */ {SELECT} WHERE seq = ?1");
+    let sql = format!("/* ledgers::get */ SELECT {ROWS} WHERE seq = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([seq.get()])?;
     rows.next()?.map(stored_ledger).transpose()
@@ -26,7 +27,7 @@ pub(super) fn page(
     from_inclusive: LedgerSeq,
     limit: u32,
 ) -> Result<Vec<StoredLedger>, StoreError> {
-    let sql = format!("/* ledgers::page */ {SELECT} WHERE seq >= ?1 ORDER BY seq LIMIT ?2");
+    let sql = format!("/* ledgers::page */ SELECT {ROWS} WHERE seq >= ?1 ORDER BY seq LIMIT ?2");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![from_inclusive.get(), limit])?;
     let mut ledgers = Vec::new();
