@@ -50,7 +50,9 @@ pub trait Progress {
 #[derive(Debug, thiserror::Error)]
 pub enum BackfillError {
     /// The source says that it is of another network.
-    #[error("{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right lake or network")]
+    #[error(
+        "{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right lake or network"
+    )]
     SourceNetwork {
         /// The source.
         source_name: String,
@@ -194,12 +196,7 @@ pub fn run(
     summarize(job, store, fetched, failures)
 }
 
-fn summarize(
-    job: &Job,
-    store: &dyn Store,
-    fetched: u64,
-    failures: Vec<GapFailure>,
-) -> Result<Summary, BackfillError> {
+fn summarize(job: &Job, store: &dyn Store, fetched: u64, failures: Vec<GapFailure>) -> Result<Summary, BackfillError> {
     let status = store.status()?;
     let census: Census = store.tally(&job.scope, job.range)?;
     let covered = covered_by(&status, &job.scope);

@@ -215,9 +215,11 @@ impl Filling<'_> {
             unexplained.remove(failure.range);
             failures.extend(rest.ranges().iter().map(|range| GapFailure { range: *range, ..failure.clone() }));
         }
-        let (code, message) = self.unplaced.into_iter().next().unwrap_or_else(|| {
-            (NOT_IN_SOURCE, format!("{} does not hold it", self.source_name))
-        });
+        let (code, message) = self
+            .unplaced
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| (NOT_IN_SOURCE, format!("{} does not hold it", self.source_name)));
         failures.extend(unexplained.ranges().iter().map(|range| GapFailure {
             range: *range,
             code: code.to_owned(),
