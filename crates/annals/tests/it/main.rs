@@ -10,4 +10,5 @@ mod binary;
 mod history;
 mod kill;
 mod shared;
+mod store;
 mod tamper;

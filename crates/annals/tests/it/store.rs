@@ -1,0 +1,7 @@
+//! The store's contract: one suite for every backend, an oracle beside it, and what only SQLite can get wrong.
+
+mod fixtures;
+mod oracle;
+mod random;
+mod sqlite;
+mod suite;

@@ -1,0 +1,59 @@
+//! The suite on SQLite, and what only files can get wrong.
+
+mod bad_input;
+mod concurrency;
+mod full_disk;
+
+use annals::store::{SqliteStore, Store};
+use tempfile::TempDir;
+
+use super::fixtures::{StoreFixture, clock};
+use super::suite::on_every_case;
+
+/// A store in a folder of its own.
+pub struct SqliteFixture {
+    store: Option<SqliteStore>,
+    dir: TempDir,
+}
+
+impl SqliteFixture {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Some(SqliteStore::create_or_open(dir.path(), clock()).unwrap());
+        Self { store, dir }
+    }
+}
+
+impl StoreFixture for SqliteFixture {
+    fn store(&self) -> &dyn Store {
+        self.store.as_ref().unwrap()
+    }
+
+    fn reopen(&mut self) {
+        self.store = None;
+        self.store = Some(SqliteStore::open_writer(self.dir.path(), clock()).unwrap());
+    }
+}
+
+impl Drop for SqliteFixture {
+    fn drop(&mut self) {
+        self.store = None;
+        let mut left: Vec<String> = self
+            .dir
+            .path()
+            .read_dir()
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        if !std::thread::panicking() {
+            assert_eq!(left, ["annals.db", "annals.lock"], "the log is cleaned up when the writer closes");
+        }
+    }
+}
+
+fn fixture() -> Box<dyn StoreFixture> {
+    Box::new(SqliteFixture::new())
+}
+
+on_every_case!(fixture);

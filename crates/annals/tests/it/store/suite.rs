@@ -1,0 +1,75 @@
+//! What every backend must do. Each function takes an empty store; a backend runs them all with [`on_every_case`].
+
+pub mod chain;
+pub mod commits;
+pub mod field;
+pub mod gaps;
+pub mod upgrades;
+
+/// Makes one test of each case of the suite, on the backend that `$factory` makes a fixture of.
+macro_rules! on_every_case {
+    ($factory:expr) => {
+        on_every_case! { $factory;
+            chain: [
+                inv_4_every_stored_ledger_hashes_and_links,
+                a_batch_that_does_not_link_to_a_stored_neighbour_is_refused_on_both_sides,
+                another_hash_for_a_stored_ledger_is_an_incident_and_stops_writing_until_resolved,
+                nothing_ties_a_silent_first_ledger_to_the_network_but_a_pin_or_a_neighbour,
+                another_network_and_another_policy_are_refused_before_any_write,
+                a_pin_that_the_chain_contradicts_is_refused_before_any_write,
+                a_pinned_ledger_says_so_whenever_the_pin_came,
+            ];
+            commits: [
+                a_commit_is_there_after_a_restart,
+                committing_the_same_again_changes_nothing,
+                inv_2_coverage_grows_only_for_ledgers_that_were_stored,
+                inv_3_other_bytes_under_a_stored_position_are_an_incident_that_keeps_both,
+                inv_3_another_transaction_under_a_stored_position_is_an_incident,
+                inv_7_the_holder_of_an_old_fence_writes_nothing,
+                inv_11_the_watermark_never_moves_back,
+                nothing_is_stored_before_the_first_request,
+                a_page_never_shows_what_was_committed_after_its_feed_position,
+                a_new_contract_gets_its_events_of_stored_ledgers_and_its_own_coverage,
+                only_ledgers_with_a_proven_event_in_scope_keep_proof_material,
+                the_counts_of_events_equal_the_events_themselves,
+            ];
+            field: [
+                b3_ranges_tell_silent_ledgers_from_skipped_ones,
+                c1_three_identical_events_of_one_transaction_are_three,
+                c4_rows_inserted_in_any_order_page_alike,
+                c9_equal_bytes_at_two_positions_are_two_events_and_other_bytes_at_one_are_surfaced,
+                f1_twelve_thousand_events_in_one_transaction_and_fifty_thousand_in_one_ledger,
+                f3_a_duplicate_inside_one_batch,
+            ];
+            gaps: [
+                b5_a_fill_that_fails_stays_listed_with_its_attempts_and_nothing_is_dropped,
+                a_request_lists_only_what_is_not_covered_and_keeps_what_is_listed,
+                lowering_the_start_is_told_once,
+                coverage_of_all_contracts_fills_the_gaps_of_each,
+                gaps_at_the_ends_of_the_sequence_numbers_neither_wrap_nor_panic,
+            ];
+            upgrades: [
+                a_richer_source_replaces_the_ledger_row_and_brings_its_events,
+                a_poorer_source_changes_nothing,
+                a_poorer_source_does_not_open_a_contract_whose_classic_events_it_lacks,
+                a_richer_source_of_one_contract_does_not_vouch_for_another,
+                unverified_events_take_the_class_of_the_checked_ledger,
+                an_unverified_rewritten_form_becomes_the_form_beside_the_original,
+                an_unverified_event_that_the_checked_ledger_lacks_is_an_incident,
+                a_classic_event_that_a_ledger_without_any_lacks_stays_unverified,
+                checked_events_are_only_confirmed_by_unverified_ones,
+                another_digest_of_an_equally_rich_ledger_is_an_incident,
+            ];
+        }
+    };
+    ($factory:expr; $($module:ident: [$($case:ident,)*];)*) => {
+        $($(
+            #[test]
+            fn $case() {
+                $crate::store::suite::$module::$case(&mut *$factory());
+            }
+        )*)*
+    };
+}
+
+pub(crate) use on_every_case;
