@@ -20,6 +20,7 @@ pub mod ledger_seq;
 pub mod network;
 pub mod position;
 pub mod proof;
+pub mod window;
 pub mod wire;
 
 pub use batch::{Batch, BatchError, BatchLedgers, ClassicPolicy, Scope, ScopeKey};
@@ -34,3 +35,4 @@ pub use ledger_seq::{LedgerRange, LedgerSeq};
 pub use network::{Network, NetworkId};
 pub use position::{Position, Stage};
 pub use proof::{Invocation, ProofMaterial};
+pub use window::{Evidence, IncompleteReason, Judgement, Window};

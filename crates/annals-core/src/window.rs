@@ -1,0 +1,215 @@
+//! The window that a reader asks for, and whether an archive can vouch for it.
+//!
+//! A window is never narrowed to what is held, and `complete` is never said of one that is not gap-free as
+//! requested. Both are decided from coverage alone, read in the same snapshot as the rows.
+
+use crate::coverage::Coverage;
+use crate::ledger_seq::{LedgerRange, LedgerSeq};
+
+/// Why a window is not complete; the first that applies, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IncompleteReason {
+    /// It ends before it begins, so it describes no ledger.
+    InvertedWindow,
+    /// An open incident contradicts a ledger at or below its end.
+    Incident,
+    /// It was to begin at the contract's origin, which nobody knows.
+    OriginUnknown,
+    /// It begins below everything that was scanned.
+    BeforeCoverage,
+    /// Ledgers inside it were not scanned, and later ones were.
+    Gap,
+    /// It ends above everything that was scanned.
+    NotYetIngested,
+    /// The contract may have classic events, and a scanned ledger lacks them.
+    ClassicEventsAbsent,
+}
+
+impl IncompleteReason {
+    /// Every reason, in the order in which they are looked for.
+    pub const ALL: [Self; 7] = [
+        Self::InvertedWindow,
+        Self::Incident,
+        Self::OriginUnknown,
+        Self::BeforeCoverage,
+        Self::Gap,
+        Self::NotYetIngested,
+        Self::ClassicEventsAbsent,
+    ];
+
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvertedWindow => "inverted_window",
+            Self::Incident => "incident",
+            Self::OriginUnknown => "origin_unknown",
+            Self::BeforeCoverage => "before_coverage",
+            Self::Gap => "gap",
+            Self::NotYetIngested => "not_yet_ingested",
+            Self::ClassicEventsAbsent => "classic_events_absent",
+        }
+    }
+}
+
+/// A window with its defaults filled in; what a first page resolves and later pages keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Window {
+    /// The first ledger; none where it was to be the origin and nobody knows that.
+    pub from_inclusive: Option<LedgerSeq>,
+    /// The last ledger; none where it was to be the watermark and nothing from the start on is covered.
+    pub to_inclusive: Option<LedgerSeq>,
+}
+
+impl Window {
+    /// Fills in what a reader left out: the contract's origin, and the watermark from the origin on (from the
+    /// archive's start where the origin is unknown).
+    #[must_use]
+    pub fn resolve(
+        asked_from: Option<LedgerSeq>,
+        asked_to: Option<LedgerSeq>,
+        origin: Option<LedgerSeq>,
+        start: Option<LedgerSeq>,
+        coverage: &Coverage,
+    ) -> Self {
+        let watermark = || origin.or(start).and_then(|first| coverage.watermark(first));
+        Self { from_inclusive: asked_from.or(origin), to_inclusive: asked_to.or_else(watermark) }
+    }
+
+    /// Whether the window ends before it begins.
+    #[must_use]
+    pub fn is_inverted(&self) -> bool {
+        matches!((self.from_inclusive, self.to_inclusive), (Some(from), Some(to)) if from > to)
+    }
+
+    /// The ledgers; none for a window that is inverted or open on a side.
+    #[must_use]
+    pub fn range(&self) -> Option<LedgerRange> {
+        LedgerRange::new(self.from_inclusive?, self.to_inclusive?).ok()
+    }
+}
+
+/// What a window is judged by; all of one snapshot and one feed position.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The ledgers that were scanned for the contract.
+    pub coverage: &'a Coverage,
+    /// The lowest ledger that an open incident is about.
+    pub lowest_incident: Option<LedgerSeq>,
+    /// Whether a scanned ledger of the window lacks classic events that the contract may have.
+    pub classic_events_absent: bool,
+}
+
+/// Whether a window is complete, and what it lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// Why it is not complete; none where it is gap-free as requested.
+    pub reason: Option<IncompleteReason>,
+    /// The ledgers of the window that were not scanned.
+    pub missing: Coverage,
+}
+
+impl Judgement {
+    /// Judges a window.
+    #[must_use]
+    pub fn of(window: Window, evidence: &Evidence<'_>) -> Self {
+        if window.is_inverted() {
+            return Self { reason: Some(IncompleteReason::InvertedWindow), missing: Coverage::new() };
+        }
+        let lowest = evidence.coverage.ranges().first().map(|range| range.from_inclusive());
+        // An end that nobody named lies where the coverage does; without any, nothing was ingested yet.
+        let from = window.from_inclusive.or(lowest);
+        let range = from.zip(window.to_inclusive).and_then(|(from, to)| LedgerRange::new(from, to).ok());
+        let missing = range.map(|range| evidence.coverage.missing(range)).unwrap_or_default();
+        let contradicted = match (evidence.lowest_incident, window.to_inclusive) {
+            (Some(incident), Some(to)) => incident <= to,
+            (incident, None) => incident.is_some(),
+            (None, _) => false,
+        };
+        let first_missing = missing.ranges().first().map(|range| range.from_inclusive());
+        let latest = evidence.coverage.latest();
+        let reason = if contradicted {
+            Some(IncompleteReason::Incident)
+        } else if window.from_inclusive.is_none() {
+            Some(IncompleteReason::OriginUnknown)
+        } else if first_missing.is_some_and(|missing| lowest.is_some_and(|lowest| missing < lowest)) {
+            Some(IncompleteReason::BeforeCoverage)
+        } else if first_missing.is_some_and(|missing| latest.is_some_and(|latest| missing < latest)) {
+            Some(IncompleteReason::Gap)
+        } else if first_missing.is_some() || range.is_none() {
+            Some(IncompleteReason::NotYetIngested)
+        } else if evidence.classic_events_absent {
+            Some(IncompleteReason::ClassicEventsAbsent)
+        } else {
+            None
+        };
+        Self { reason, missing }
+    }
+
+    /// Whether the window is gap-free as requested.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.reason.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seq(number: u32) -> LedgerSeq {
+        LedgerSeq::new(number).unwrap()
+    }
+
+    fn coverage(ranges: &[(u32, u32)]) -> Coverage {
+        ranges.iter().map(|(from, to)| LedgerRange::new(seq(*from), seq(*to)).unwrap()).collect()
+    }
+
+    fn judge(covered: &[(u32, u32)], from: Option<u32>, to: Option<u32>, origin: Option<u32>) -> Option<&'static str> {
+        let coverage = coverage(covered);
+        let window = Window::resolve(from.map(seq), to.map(seq), origin.map(seq), Some(seq(10)), &coverage);
+        let evidence = Evidence { coverage: &coverage, lowest_incident: None, classic_events_absent: false };
+        Judgement::of(window, &evidence).reason.map(IncompleteReason::as_str)
+    }
+
+    #[test]
+    fn inv_1_a_window_is_complete_only_where_every_requested_ledger_was_scanned() {
+        assert_eq!(judge(&[(10, 20)], Some(10), Some(20), None), None);
+        assert_eq!(judge(&[(10, 20)], Some(12), Some(12), None), None);
+        assert_eq!(judge(&[(10, 20)], Some(9), Some(20), None), Some("before_coverage"));
+        assert_eq!(judge(&[(10, 20)], Some(10), Some(21), None), Some("not_yet_ingested"));
+        assert_eq!(judge(&[(10, 20)], Some(30), Some(40), None), Some("not_yet_ingested"));
+        assert_eq!(judge(&[(10, 20), (22, 30)], Some(10), Some(30), None), Some("gap"));
+        assert_eq!(judge(&[(10, 20), (22, 30)], Some(21), Some(21), None), Some("gap"));
+        assert_eq!(judge(&[(10, 20)], Some(20), Some(10), None), Some("inverted_window"));
+        assert_eq!(judge(&[], Some(10), Some(20), None), Some("not_yet_ingested"));
+        assert_eq!(judge(&[], None, None, Some(10)), Some("not_yet_ingested"));
+    }
+
+    #[test]
+    fn what_a_reader_leaves_out_is_the_origin_and_the_watermark() {
+        assert_eq!(judge(&[(10, 20)], None, None, None), Some("origin_unknown"));
+        assert_eq!(judge(&[(10, 20)], None, None, Some(12)), None);
+        assert_eq!(judge(&[(10, 20)], None, None, Some(5)), Some("not_yet_ingested"));
+        assert_eq!(judge(&[(10, 20)], None, Some(20), Some(5)), Some("before_coverage"));
+        assert_eq!(judge(&[(10, 20), (22, 30)], Some(10), None, None), None);
+        let covered = coverage(&[(10, 20), (22, 30)]);
+        let window = Window::resolve(None, None, Some(seq(11)), Some(seq(10)), &covered);
+        assert_eq!(window, Window { from_inclusive: Some(seq(11)), to_inclusive: Some(seq(20)) });
+    }
+
+    #[test]
+    fn an_incident_or_absent_classic_events_withhold_the_word() {
+        let coverage = coverage(&[(10, 20)]);
+        let window = Window { from_inclusive: Some(seq(10)), to_inclusive: Some(seq(20)) };
+        let reason = |lowest_incident: Option<u32>, classic_events_absent| {
+            let lowest_incident = lowest_incident.map(seq);
+            let evidence = Evidence { coverage: &coverage, lowest_incident, classic_events_absent };
+            Judgement::of(window, &evidence).reason
+        };
+        assert_eq!(reason(Some(20), false), Some(IncompleteReason::Incident));
+        assert_eq!(reason(Some(20), true), Some(IncompleteReason::Incident));
+        assert_eq!(reason(Some(21), false), None);
+        assert_eq!(reason(None, true), Some(IncompleteReason::ClassicEventsAbsent));
+    }
+}
