@@ -48,6 +48,9 @@ and an array in the file.
 Errors are one line on stderr, `error: … [CODE]`; with --json the last line on stdout is
 {\"error\":{\"code\":…,\"message\":…}} as well. Log lines and progress go to stderr.";
 
+/// What stands above the options that every verb takes.
+const SHARED_HEADING: &str = "Options of every verb";
+
 /// Archives every contract event of a Stellar network, byte for byte, and proves it against the ledger headers.
 #[derive(Debug, Parser)]
 #[command(name = "annals", version, after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
@@ -62,13 +65,13 @@ struct Arguments {
 #[derive(Debug, Args)]
 struct Shared {
     /// The archive's folder [default: annals-data]
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, help_heading = SHARED_HEADING)]
     data_dir: Option<String>,
     /// The configuration file [default: annals.toml, where there is one]
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = SHARED_HEADING)]
     config: Option<std::path::PathBuf>,
     /// Which log lines are shown on stderr, as in warn or info,annals::source=debug [default: info]
-    #[arg(long, value_name = "FILTER", global = true)]
+    #[arg(long, value_name = "FILTER", global = true, help_heading = SHARED_HEADING)]
     log: Option<String>,
 }
 

@@ -108,8 +108,8 @@ pub enum FaultKind {
     /// The event's bytes cannot be decoded.
     #[error("the stored event cannot be decoded: {0}")]
     EventUndecodable(DecodeError),
-    /// A column says something else than the event's bytes or its ledger.
-    #[error("the event's {column} is not what its bytes or its ledger say")]
+    /// A column says something else than the event's bytes, its ledger or its transaction's result.
+    #[error("the event's {column} is not what its bytes, its ledger or its transaction say")]
     EventContradictsBytes {
         /// The column.
         column: &'static str,
@@ -137,8 +137,8 @@ pub enum FaultKind {
     /// The header commits to other bytes.
     #[error("the header commits to other bytes for the event")]
     OtherBytes,
-    /// The event names another transaction than the proof.
-    #[error("the event names another transaction than its proof")]
+    /// The event names another transaction than its place in the results.
+    #[error("the event names another transaction than its place in the ledger")]
     OtherTransaction,
     /// The event is proven and stored as if it were not.
     #[error("the header commits to the event and it is stored as {}", class.as_str())]

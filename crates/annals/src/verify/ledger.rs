@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use annals_core::check::{ProvenEvent, prove_stored};
-use annals_core::decode::{EventView, HeaderView};
+use annals_core::decode::{EventView, HeaderView, ResultView, result_pairs};
 use annals_core::hash::sha256;
 use annals_core::{
     Census, ClassicPolicy, ContractId, Event, EventsDigest, LedgerHash, LedgerSeq, Network, Position, ProofClass,
@@ -185,22 +185,16 @@ fn check_proof(
         Ok(proven) => proven,
         Err(fault) => return faults.note(None, FaultKind::Proof(fault)),
     };
+    let results = match result_pairs(&material.results_xdr) {
+        Ok(results) => results,
+        Err(error) => return faults.note(None, FaultKind::Proof(error.into())),
+    };
     let mut due: BTreeMap<Position, &ProvenEvent<'_>> = proven.iter().map(|event| (event.position, event)).collect();
     for event in events {
-        let at = Some(event.position);
-        let kind = match due.remove(&event.position) {
-            None if event.proof.is_proven() => FaultKind::NotCommitted { class: event.proof },
-            None => continue,
-            Some(proven) if proven.xdr != event.xdr => FaultKind::OtherBytes,
-            Some(proven) if proven.tx_hash != event.tx_hash => FaultKind::OtherTransaction,
-            Some(_) if !event.proof.is_proven() => FaultKind::ClassTooLow { class: event.proof },
-            Some(proven) if proven.position.tx() != event.tx_order => {
-                FaultKind::EventContradictsBytes { column: "transaction order" }
-            }
-            Some(_) if !event.successful => FaultKind::EventContradictsBytes { column: "success" },
-            Some(_) => continue,
-        };
-        faults.note(at, kind);
+        let mismatch = compare_with_proof(event, due.remove(&event.position));
+        if let Some(kind) = mismatch.or_else(|| compare_with_results(event, &results)) {
+            faults.note(Some(event.position), kind);
+        }
     }
     let takes = |contract: Option<ContractId>| {
         let of_contract = contract.is_some_and(|contract| scope.contains(&ScopeKey::Contract(contract)));
@@ -213,4 +207,27 @@ fn check_proof(
             Err(error) => faults.note(Some(position), FaultKind::EventUndecodable(error)),
         }
     }
+}
+
+/// What is wrong with a stored event beside what the header commits to in its place.
+fn compare_with_proof(event: &Event, proven: Option<&ProvenEvent<'_>>) -> Option<FaultKind> {
+    let class = event.proof;
+    match proven {
+        None => class.is_proven().then_some(FaultKind::NotCommitted { class }),
+        Some(proven) if proven.xdr != event.xdr => Some(FaultKind::OtherBytes),
+        Some(proven) if proven.tx_hash != event.tx_hash => Some(FaultKind::OtherTransaction),
+        Some(_) if !class.is_proven() => Some(FaultKind::ClassTooLow { class }),
+        Some(_) => None,
+    }
+}
+
+/// What is wrong with a stored event, of any class, beside its transaction's result, which the header commits to.
+fn compare_with_results(event: &Event, results: &[ResultView<'_>]) -> Option<FaultKind> {
+    let at = event.tx_order.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+    let result = at.and_then(|at| results.get(at)).filter(|result| result.tx_hash == event.tx_hash);
+    let Some(result) = result else { return Some(FaultKind::OtherTransaction) };
+    let in_place = [0, event.tx_order, Position::TX_AFTER_ALL].contains(&event.position.tx());
+    let columns = [("success", result.successful == event.successful), ("transaction order", in_place)];
+    let wrong = columns.into_iter().find(|(_, holds)| !holds);
+    wrong.map(|(column, _)| FaultKind::EventContradictsBytes { column })
 }

@@ -7,6 +7,7 @@
 )]
 
 mod binary;
+mod cli;
 mod history;
 mod kill;
 mod shared;

@@ -1,0 +1,10 @@
+//! The command line.
+
+mod bad_input;
+mod configuration;
+mod disk;
+mod exporting;
+mod fixture;
+mod help;
+mod usage;
+mod verifying;
