@@ -9,7 +9,8 @@ use stellar_xdr::{Error, Limited, Limits, ReadXdr, WriteXdr};
 /// Whatever a network can close lies below. The host reads and writes values to 500 such levels
 /// (soroban-env-host, `DEFAULT_XDR_RW_LIMITS`), and entries and pre-images put about ten around them. The core takes
 /// envelopes to 500 levels of structs, unions and containers (stellar-core, `check_xdr_depth`); three of those are at
-/// most four or (claim predicates) two at most three here. This depth takes about a sixth of a thread's 2 MiB stack.
+/// most four or (claim predicates) two at most three here. The widest
+/// types that nest (authorizations) take less than 512 KiB of stack for it.
 pub(crate) const DEPTH_MAX: u32 = 1000;
 
 /// What is wrong with bytes that are no XDR of the expected type.

@@ -1,5 +1,6 @@
 //! What a builder can get wrong, and what each fault is called.
 
+use annals_core::decode::decode;
 use annals_core::{ClassicEvents, ProofClass, check_ledger};
 use annals_sim::value::{self, contract};
 use annals_sim::{EventPlan, Fault, Format, LedgerPlan, TxPlan, edit_meta};
@@ -47,6 +48,19 @@ fn a_ledger_whose_only_transaction_is_of_another_network_is_of_another_network()
     let built = chain(Format::V2Meta4)
         .push_faulty(&LedgerPlan::new(plan().transactions[1..].to_vec()), Fault::WrongTxHashNetwork);
     assert_eq!(check_ledger(&built.xdr, &network()).unwrap_err().code(), "WRONG_NETWORK");
+}
+
+#[test]
+fn a_damaged_envelope_is_a_damaged_set_and_not_another_network() {
+    for transactions in [plan().transactions, plan().transactions.split_off(1)] {
+        let built = chain(Format::V2Meta4).push(&LedgerPlan::new(transactions));
+        let mut bytes = built.xdr.clone();
+        // The amount of the fee, behind the discriminant and the source account's key.
+        let envelope = decode(&built.xdr).unwrap().tx_set.envelopes.last().unwrap().xdr;
+        let at = envelope.as_ptr() as usize - built.xdr.as_ptr() as usize + 4 + 36;
+        bytes[at + 3] ^= 1;
+        assert_eq!(check_ledger(&bytes, &network()).unwrap_err().code(), "TX_SET_HASH_MISMATCH");
+    }
 }
 
 #[test]
@@ -172,7 +186,10 @@ fn no_protocol_after_22_has_rewritten_events() {
     let call = TxPlan::invocation(contract(1), vec![transfer(1)]).with_diagnostics();
     let altered = |meta: &mut TransactionMetaV4| {
         let mut operation = meta.operations[0].clone();
-        operation.events = vec![outcome_event()].try_into().unwrap();
+        let mut event = operation.events[0].clone();
+        let stellar_xdr::ContractEventBody::V0(body) = &mut event.body;
+        body.data = value::i128(1_000_000);
+        operation.events = vec![event].try_into().unwrap();
         meta.operations = vec![operation].try_into().unwrap();
     };
     assert_eq!(outcome(call, altered), Err("SUCCESS_HASH_MISMATCH"));
