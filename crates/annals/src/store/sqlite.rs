@@ -115,10 +115,18 @@ impl SqliteStore {
         let Some(writer) = &self.writer else { return Err(StoreError::ReadOnly { path: self.path.clone() }.into()) };
         // A panic while the lock was held has undone its transaction.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // A failure at the very begin or end of a transaction can leave it open; it must not carry the next one.
+        if !writer.is_autocommit() {
+            writer.execute_batch("ROLLBACK").map_err(named)?;
+        }
         let transaction: Transaction<'_> =
             writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
         let value = write(&transaction)?;
         transaction.commit().map_err(named)?;
+        // What was committed stays committed when the log cannot be emptied.
+        if let Err(error) = open::bound_log(&writer, &self.path) {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the write-ahead log could not be emptied");
+        }
         Ok(value)
     }
 
