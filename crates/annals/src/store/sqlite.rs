@@ -2,7 +2,8 @@
 //!
 //! One connection writes, a few read. The writer holds a lock on a file beside the database for as long as it
 //! lives, so that a second writer is told at once; readers of any process run beside it. The database is in WAL
-//! mode with `synchronous=FULL`: what a commit returned for survives a power cut.
+//! mode with `synchronous=FULL`: what a commit returned for survives a power cut. A commit that failed may, as with
+//! any database, have taken effect and only its answer was lost; committing the same again then changes nothing.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

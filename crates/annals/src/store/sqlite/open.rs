@@ -165,7 +165,7 @@ pub(super) fn bound_log(connection: &Connection, path: &Path) -> Result<(), Stor
     }
     connection.busy_timeout(CHECKPOINT_TIMEOUT)?;
     // The answer tells whether readers were in the way; the next commit tries again.
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    let emptied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    Ok(())
+    Ok(emptied?)
 }

@@ -18,7 +18,17 @@ pub struct SqliteFixture {
 
 impl SqliteFixture {
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::in_folder(tempfile::tempdir().unwrap())
+    }
+
+    /// A store on a file system in memory where there is one: for thousands of small commits, whose syncs would
+    /// take the test's time.
+    pub fn in_memory() -> Self {
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self::in_folder(dir.unwrap())
+    }
+
+    fn in_folder(dir: TempDir) -> Self {
         let store = Some(SqliteStore::create_or_open(dir.path(), clock()).unwrap());
         Self { store, dir }
     }

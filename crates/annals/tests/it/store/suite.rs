@@ -59,6 +59,7 @@ macro_rules! on_every_case {
                 a_classic_event_that_a_ledger_without_any_lacks_stays_unverified,
                 checked_events_are_only_confirmed_by_unverified_ones,
                 another_digest_of_an_equally_rich_ledger_is_an_incident,
+                without_classic_events_by_policy_no_source_is_too_poor,
             ];
         }
     };

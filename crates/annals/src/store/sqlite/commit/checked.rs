@@ -66,10 +66,10 @@ pub(super) fn store(
         return Err(StoreError::NetworkUnproven { seq: batch.range().from_inclusive() }.into());
     }
     let relations = merge_events(connection, batch, offered, &stored, progress)?;
-    let provenance = |ledger| Provenance { source: batch.source(), pinned: is_pinned(ledger, &pins), feed_position: 0 };
     for (ledger, relation) in offered.iter().zip(&relations) {
-        // An earlier ledger of this loop changes nothing but the count, so all rows carry the commit's own number.
-        let row = Provenance { feed_position: progress.next_position(), ..provenance(ledger) };
+        // Rows take no number of their own, so that all carry the commit's.
+        let feed_position = progress.next_position();
+        let row = Provenance { source: batch.source(), pinned: is_pinned(ledger, &pins), feed_position };
         write_row(connection, ledger, *relation, &row, progress)?;
     }
     for key in batch.scope().keys() {
