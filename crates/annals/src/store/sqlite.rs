@@ -5,7 +5,6 @@
 //! mode with `synchronous=FULL`: what a commit returned for survives a power cut. A commit that failed may, as with
 //! any database, have taken effect and only its answer was lost; committing the same again then changes nothing.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +13,7 @@ use annals_core::{Batch, Census, Event, LedgerRange, LedgerSeq, ProofMaterial, S
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::commit::Halt;
+use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
@@ -55,7 +55,7 @@ pub struct SqliteStore {
     // only then the lock is let go.
     readers: ReaderPool,
     writer: Option<Mutex<Connection>>,
-    _lock: Option<File>,
+    _lock: Option<WriterLock>,
 }
 
 impl SqliteStore {
