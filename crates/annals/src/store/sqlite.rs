@@ -173,9 +173,11 @@ impl Store for SqliteStore {
         }
     }
 
-    fn record_failure(&self, failure: &GapFailure, fence: Fence) -> Result<(), StoreError> {
+    fn record_failures(&self, failures: &[GapFailure], fence: Fence) -> Result<(), StoreError> {
         let now_ms = self.clock.now_unix_ms();
-        self.named(self.write_fenced(fence, |connection| request::record_failure(connection, failure, now_ms)))
+        self.named(self.write_fenced(fence, |connection| {
+            failures.iter().try_for_each(|failure| request::record_failure(connection, failure, now_ms))
+        }))
     }
 
     fn resolve_incident(&self, id: u64, note: Option<&str>, fence: Fence) -> Result<(), StoreError> {

@@ -61,7 +61,8 @@ pub(super) fn store(
     let linked = check_links(connection, batch.range(), offered)?;
     let proven = linked
         || stored.iter().any(Option::is_some)
-        || offered.iter().any(|ledger| ledger.network_proof == NetworkProof::Proven || is_pinned(ledger, &pins));
+        || offered.iter().any(|ledger| ledger.network_proof == NetworkProof::Proven || is_pinned(ledger, &pins))
+        || offered.first().is_some_and(|first| pin_below(first, &pins).is_some());
     if !proven {
         return Err(StoreError::NetworkUnproven { seq: batch.range().from_inclusive() }.into());
     }
@@ -86,7 +87,19 @@ fn check_pins(offered: &[CheckedLedger], pins: &[Pin]) -> Result<(), StoreError>
             return Err(StoreError::PinContradicted { seq: ledger.seq, pinned, found });
         }
     }
-    Ok(())
+    // Inside, the links were checked; below its first ledger only a pin knows what must be there.
+    let first = offered.first().and_then(|first| Some((first, pin_below(first, pins)?)));
+    match first.filter(|(first, pin)| first.previous_hash != pin.hash) {
+        Some((first, pin)) => {
+            let (pinned, found) = (pin.hash.to_string(), first.previous_hash.to_string());
+            Err(StoreError::PinContradicted { seq: pin.seq, pinned, found })
+        }
+        None => Ok(()),
+    }
+}
+
+fn pin_below<'a>(ledger: &CheckedLedger, pins: &'a [Pin]) -> Option<&'a Pin> {
+    pins.iter().find(|pin| Some(pin.seq) == ledger.seq.previous())
 }
 
 fn is_pinned(ledger: &CheckedLedger, pins: &[Pin]) -> bool {
