@@ -208,6 +208,10 @@ pub fn run(
         pins: job.pins.clone(),
     };
     let plan = store.request(&request, fence)?;
+    if let Some(old) = plan.lowered_start_from {
+        let new = job.range.from_inclusive();
+        tracing::info!("the archive's start is lowered from ledger {old} to {new}, by this request");
+    }
     progress.begin(job.range.count(), job.range.count() - plan.missing.count());
     let filler = Filler { job, store, fence, source, source_name: source.name(), progress };
     let failures = filler.fill(&plan.missing)?;

@@ -281,6 +281,18 @@ fn a_chain_that_does_not_link_to_the_stored_one_is_refused_whole() {
 }
 
 #[test]
+fn inv_11_lowering_the_start_is_printed_and_moves_no_mark_back() {
+    let data = tempfile::tempdir().unwrap();
+    let lake = Lake::sound();
+    let first = Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, "104:108")).ends_with(0);
+    assert_eq!(first.json()["verified_through"], 108);
+    assert!(!first.stderr.contains("start is lowered"), "{first:?}");
+    let lower = Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, "101:105")).ends_with(0);
+    assert!(lower.stderr.contains("start is lowered from ledger 104 to 101"), "{lower:?}");
+    assert_eq!(lower.json()["verified_through"], 108);
+}
+
+#[test]
 fn a_pin_that_the_chain_contradicts_refuses_before_anything_is_written() {
     let lake = Lake::sound();
     let ledgers = chain(PASSPHRASE, 7, None);
