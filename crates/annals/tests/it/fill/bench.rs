@@ -56,6 +56,8 @@ pub fn rehashed(ledger: &BuiltLedger) -> Vec<u8> {
 pub enum Item {
     /// An object that says it holds this one ledger, and these bytes.
     Object(u32, Vec<u8>),
+    /// An object of so many zeros, made when it is read.
+    Zeros(u32, usize),
     /// An object that cannot be read.
     Unreadable(u32),
     /// The reader panics.
@@ -69,7 +71,7 @@ impl Item {
 
     fn number(&self) -> u32 {
         match self {
-            Self::Object(number, _) | Self::Unreadable(number) => *number,
+            Self::Object(number, _) | Self::Zeros(number, _) | Self::Unreadable(number) => *number,
             Self::Panic => 0,
         }
     }
@@ -121,6 +123,9 @@ impl LedgerSource for ScriptedSource {
             Some(match item {
                 Item::Object(_, bytes) => {
                     Ok(LedgerObject { name, named, encoding: ObjectEncoding::Ledger, bytes: bytes.clone() })
+                }
+                Item::Zeros(_, len) => {
+                    Ok(LedgerObject { name, named, encoding: ObjectEncoding::Ledger, bytes: vec![0; *len] })
                 }
                 Item::Unreadable(_) => {
                     let kind = ObjectFaultKind::Unreadable(std::io::Error::other("the medium is gone"));

@@ -18,6 +18,7 @@ macro_rules! on_every_case {
                 another_network_and_another_policy_are_refused_before_any_write,
                 a_pin_that_the_chain_contradicts_is_refused_before_any_write,
                 a_pinned_ledger_says_so_whenever_the_pin_came,
+                a_batch_that_contradicts_the_pin_just_below_it_is_refused,
             ];
             commits: [
                 a_commit_is_there_after_a_restart,
