@@ -4,6 +4,7 @@ use std::io::Read;
 
 use annals_core::{Invocation, LedgerSeq, ProofMaterial, TxHash};
 use rusqlite::{Connection, OptionalExtension, params};
+use zstd::bulk::Compressor;
 
 use super::failure::damaged;
 use crate::store::StoreError;
@@ -14,11 +15,13 @@ const PART_BYTES_MAX: u64 = 256 << 20;
 
 /// Stores the material of `seq` in place of what is there.
 pub(super) fn put(connection: &Connection, seq: LedgerSeq, proof: &ProofMaterial) -> Result<(), StoreError> {
+    // Setting a compressor up costs more than most of what it compresses.
+    let mut zstd = Compressor::new(ZSTD_LEVEL).map_err(failed)?;
     let clear = "/* proofs::put */ DELETE FROM proof_invocations WHERE seq = ?1";
     connection.prepare_cached(clear)?.execute([seq.get()])?;
     let results = "/* proofs::put */ INSERT INTO proofs VALUES (?1, ?2) \
                    ON CONFLICT (seq) DO UPDATE SET results_zstd = excluded.results_zstd";
-    connection.prepare_cached(results)?.execute(params![seq.get(), compress(&proof.results_xdr)?])?;
+    connection.prepare_cached(results)?.execute(params![seq.get(), compress(&mut zstd, &proof.results_xdr)?])?;
     let insert = "/* proofs::put */ INSERT INTO proof_invocations VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = connection.prepare_cached(insert)?;
     for invocation in &proof.invocations {
@@ -26,9 +29,9 @@ pub(super) fn put(connection: &Connection, seq: LedgerSeq, proof: &ProofMaterial
             seq.get(),
             invocation.tx_order,
             invocation.tx_hash.0,
-            compress(&invocation.pre_image_xdr)?,
+            compress(&mut zstd, &invocation.pre_image_xdr)?,
             invocation.uncommitted_prefix,
-            compress(&invocation.envelope_xdr)?,
+            compress(&mut zstd, &invocation.envelope_xdr)?,
         ])?;
     }
     Ok(())
@@ -62,8 +65,12 @@ pub(super) fn get(connection: &Connection, seq: LedgerSeq) -> Result<Option<Proo
     Ok(Some(ProofMaterial { results_xdr: expand(&results)?, invocations }))
 }
 
-fn compress(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-    zstd::bulk::compress(bytes, ZSTD_LEVEL).map_err(|error| StoreError::Database(Box::new(error)))
+fn compress(zstd: &mut Compressor<'_>, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+    zstd.compress(bytes).map_err(failed)
+}
+
+fn failed(error: std::io::Error) -> StoreError {
+    StoreError::Database(Box::new(error))
 }
 
 fn expand(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {

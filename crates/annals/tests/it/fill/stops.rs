@@ -69,19 +69,19 @@ fn an_object_that_cannot_be_read_is_named_with_its_cause_and_the_rest_goes_on() 
 
 #[test]
 fn g5_a_store_that_fails_while_the_reader_waits_for_room_lets_the_reader_go() {
-    let mut items: Vec<Item> = chain(7, 100, 66, |_| true).iter().map(Item::of).collect();
-    // Four of these fill the bytes that may be under way; the fifth waits.
-    items.extend((166..180).map(|number| Item::Zeros(number, 64 << 20)));
+    let mut items: Vec<Item> = chain(7, 100, 80, |_| true).iter().map(Item::of).collect();
+    // Beside the ledgers that the commit holds up, three of these may be under way; the fourth waits.
+    items.extend((180..190).map(|number| Item::Zeros(number, 64 << 20)));
     let source = ScriptedSource::new(items);
     let handed_out = Arc::clone(&source.handed_out);
     let mut bench = Bench::new();
     bench.store.before_commit = Box::new(move |_, _| {
-        while handed_out.load(Ordering::SeqCst) < 66 + 4 {
+        while handed_out.load(Ordering::SeqCst) < 80 + 4 {
             std::thread::yield_now();
         }
         Err(StoreError::Full)
     });
     let (ended, end) = channel();
-    std::thread::spawn(move || ended.send(bench.try_run(&job(100, 179), &source).is_err()));
+    std::thread::spawn(move || ended.send(bench.try_run(&job(100, 189), &source).is_err()));
     assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(true), "the run never ended");
 }
