@@ -180,6 +180,10 @@ pub fn run(
         pins: job.pins.clone(),
     };
     let plan = store.request(&request, fence)?;
+    if let Some(old) = plan.lowered_start_from {
+        let start = job.range.from_inclusive();
+        tracing::info!("the archive's start was lowered from ledger {old} to {start}: its marks count from there now");
+    }
     progress.begin(job.range.count(), job.range.count() - plan.missing.count());
     let mut fetched = 0;
     let mut failures = Vec::new();

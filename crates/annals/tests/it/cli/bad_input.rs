@@ -98,6 +98,15 @@ fn an_archive_that_has_a_network_needs_none_to_be_named() {
 }
 
 #[test]
+fn a_start_that_is_lowered_is_told() {
+    let fixture = Fixture::lake();
+    let told = |ran: Ran| ran.stderr.contains("the archive's start was lowered from ledger 1010 to 1002");
+    assert!(!told(fixture.backfill("1010:1014").ends_with(0)));
+    assert!(told(fixture.backfill("1002:1003").ends_with(0)));
+    assert!(!told(fixture.backfill("1002:1014").ends_with(0)));
+}
+
+#[test]
 fn a_lake_that_is_none_is_refused_and_nothing_is_made() {
     let fixture = Fixture::lake();
     let absent = fixture.path().join("nowhere");
