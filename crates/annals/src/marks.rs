@@ -67,6 +67,14 @@ pub struct Hole {
     pub last_error: Option<String>,
 }
 
+impl Hole {
+    /// The ledgers as people write them: `5`, or `5-9`.
+    #[must_use]
+    pub fn ledgers(&self) -> String {
+        if self.from == self.to { self.from.to_string() } else { format!("{}-{}", self.from, self.to) }
+    }
+}
+
 /// Everything that is missing from the window: what was asked for, and what lies between without having been.
 #[must_use]
 pub fn holes(status: &Status) -> Vec<Hole> {
