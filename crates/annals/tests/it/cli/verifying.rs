@@ -44,6 +44,7 @@ fn an_archive_as_it_was_filled_holds() {
     assert_eq!(verified["committed"], status["events"]["committed"]);
     assert!(verified["committed"].as_u64() > Some(0) && verified["uncommitted"].as_u64() > Some(0), "{verified}");
     assert_eq!(verified["faults"], serde_json::json!([]));
+    assert_eq!(verified["undigested"], 0);
 }
 
 #[test]
@@ -59,6 +60,8 @@ fn an_archive_of_some_contracts_and_one_without_classic_events_hold_too() {
         let verified = report(&["verify"], &fixture.data_dir()).ends_with(0).json();
         assert_eq!(verified["ledgers"], 20);
         let events = verified["events"].as_u64().unwrap() as usize;
+        // Without classic events there is nothing that no hash covers.
+        assert_eq!(verified["undigested"].as_u64() > Some(0), narrowed[0] == "--contract", "{verified}");
         assert!(0 < events && events < whole.stdout.lines().count(), "{narrowed:?}: {verified}");
         let archive = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
         archive.execute(&format!("DELETE FROM events WHERE {}", one(COMMITTED)), []).unwrap();
@@ -134,6 +137,11 @@ fn rows_and_coverage_that_do_not_go_together_are_found() {
     let unscanned = "UPDATE ranges SET to_seq = to_seq - 5";
     let codes = faults_after(unscanned);
     assert!(codes.contains(&"EVENTS_WITHOUT_COVERAGE".to_owned()), "{codes:?}");
+}
+
+#[test]
+fn a_count_that_status_would_report_and_nobody_holds_is_found() {
+    assert_eq!(faults_after("UPDATE indexer_state SET events_committed = events_committed + 1"), ["TOTALS"]);
 }
 
 #[test]
