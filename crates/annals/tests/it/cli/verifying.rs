@@ -159,4 +159,12 @@ fn proof_material_that_is_gone_or_another_is_found() {
     let pre_image = "(SELECT pre_image_zstd FROM proof_invocations ORDER BY seq LIMIT 1)";
     let exchanged = format!("UPDATE proof_invocations SET pre_image_zstd = {pre_image} WHERE seq = {newest}");
     assert_eq!(faults_after(&exchanged), ["SUCCESS_HASH"]);
+    let fixture = Fixture::archive();
+    let archive = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
+    archive.execute("UPDATE proofs SET results_zstd = x'00' WHERE seq = (SELECT min(seq) FROM proofs)", []).unwrap();
+    let first: u32 = archive.query_row("SELECT min(seq) FROM proofs", [], |row| row.get(0)).unwrap();
+    drop(archive);
+    let error = report(&["verify"], &fixture.data_dir()).ends_with(3).json();
+    assert_eq!(error["error"]["code"], "DAMAGED");
+    assert!(error["error"]["message"].as_str().unwrap().contains(&format!("ledger {first} ")), "{error}");
 }
