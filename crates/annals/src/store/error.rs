@@ -111,7 +111,9 @@ pub enum StoreError {
         id: u64,
     },
     /// The batch contradicts what is stored; the incident was recorded and the batch was not.
-    #[error("incident {id}: a source contradicts the stored {what} of ledger {ledger}")]
+    #[error(
+        "incident {id}: a source contradicts the stored {what} of ledger {ledger}: look at `annals incidents list`, then `annals incidents resolve {id}`"
+    )]
     Incident {
         /// The recorded incident.
         id: u64,
