@@ -246,7 +246,8 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::NetworkMismatch`], [`StoreError::PolicyMismatch`], [`StoreError::PinContradicted`] (a stored
-    /// ledger has another hash), [`StoreError::IncidentOpen`], [`StoreError::StaleFence`].
+    /// ledger has another hash), [`StoreError::PinnedOtherwise`], [`StoreError::IncidentOpen`],
+    /// [`StoreError::StaleFence`].
     fn request(&self, request: &Request, fence: Fence) -> Result<Plan, StoreError>;
 
     /// Stores a batch: events, ledger rows, proof material, coverage of each of its scope's keys, cursor and feed

@@ -57,12 +57,12 @@ pub(super) fn get(connection: &Connection, seq: LedgerSeq) -> Result<Option<Proo
         invocations.push(Invocation {
             tx_order: row.get(0)?,
             tx_hash: TxHash(row.get(1)?),
-            pre_image_xdr: expand(&row.get::<_, Vec<u8>>(2)?)?,
+            pre_image_xdr: expand(seq, &row.get::<_, Vec<u8>>(2)?)?,
             uncommitted_prefix: row.get(3)?,
-            envelope_xdr: expand(&row.get::<_, Vec<u8>>(4)?)?,
+            envelope_xdr: expand(seq, &row.get::<_, Vec<u8>>(4)?)?,
         });
     }
-    Ok(Some(ProofMaterial { results_xdr: expand(&results)?, invocations }))
+    Ok(Some(ProofMaterial { results_xdr: expand(seq, &results)?, invocations }))
 }
 
 fn compress(zstd: &mut Compressor<'_>, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
@@ -73,13 +73,13 @@ fn failed(error: std::io::Error) -> StoreError {
     StoreError::Database(Box::new(error))
 }
 
-fn expand(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-    let unreadable = |_| damaged("proof material does not decompress");
+fn expand(seq: LedgerSeq, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let unreadable = |_| damaged(format!("the proof material of ledger {seq} does not decompress"));
     let mut expanded = Vec::new();
     let decoder = zstd::Decoder::with_buffer(bytes).map_err(unreadable)?;
     decoder.take(PART_BYTES_MAX + 1).read_to_end(&mut expanded).map_err(unreadable)?;
     if expanded.len() as u64 > PART_BYTES_MAX {
-        return Err(damaged("proof material is larger than any ledger's"));
+        return Err(damaged(format!("the proof material of ledger {seq} is larger than any ledger's")));
     }
     Ok(expanded)
 }

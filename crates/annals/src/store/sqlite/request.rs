@@ -41,11 +41,11 @@ pub(super) fn record(connection: &Connection, request: &Request, now_ms: u64) ->
 fn record_pin(connection: &Connection, pin: Pin) -> Result<(), StoreError> {
     let earlier = "/* request::record_pin */ SELECT hash FROM pins WHERE seq = ?1";
     let earlier = connection.query_row(earlier, [pin.seq.get()], |row| row.get(0)).optional()?.map(LedgerHash);
-    let found = match earlier {
-        Some(hash) => Some(hash),
-        None => ledgers::chain_hash(connection, pin.seq)?,
-    };
-    if let Some(found) = found.filter(|found| *found != pin.hash) {
+    if let Some(earlier) = earlier.filter(|earlier| *earlier != pin.hash) {
+        let (earlier, asked) = (earlier.to_string(), pin.hash.to_string());
+        return Err(StoreError::PinnedOtherwise { seq: pin.seq, earlier, asked });
+    }
+    if let Some(found) = ledgers::chain_hash(connection, pin.seq)?.filter(|found| *found != pin.hash) {
         let (pinned, found) = (pin.hash.to_string(), found.to_string());
         return Err(StoreError::PinContradicted { seq: pin.seq, pinned, found });
     }
