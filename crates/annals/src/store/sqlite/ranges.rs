@@ -28,6 +28,12 @@ pub(super) fn extend(connection: &Connection, key: &str, range: LedgerRange) -> 
     Ok(true)
 }
 
+/// Whether nothing was ever scanned.
+pub(super) fn are_none(connection: &Connection) -> Result<bool, StoreError> {
+    let sql = "/* ranges::are_none */ SELECT NOT EXISTS (SELECT 1 FROM ranges)";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
 /// Whether `key` covers all of `range`.
 pub(super) fn covers(connection: &Connection, key: &str, range: LedgerRange) -> Result<bool, StoreError> {
     let sql = "/* ranges::covers */ SELECT to_seq FROM ranges WHERE scope_key = ?1 AND from_seq <= ?2 \

@@ -9,9 +9,18 @@ use crate::store::{GapFailure, Pin, Plan, Request, StoreError};
 /// Records `request`; the transaction is undone when anything is refused.
 pub(super) fn record(connection: &Connection, request: &Request, now_ms: u64) -> Result<Plan, StoreError> {
     state::check_incidents(connection)?;
-    let meta = state::meta(connection)?;
+    let mut meta = state::meta(connection)?;
+    let is_empty = ranges::are_none(connection)?;
+    if is_empty && meta.compare(&request.network, request.classic).is_err() {
+        // A request that stored nothing, such as one with a mistyped network, binds nobody.
+        forget(connection)?;
+        meta = state::meta(connection)?;
+    }
     meta.compare(&request.network, request.classic)?;
     for pin in &request.pins {
+        if is_empty {
+            connection.execute("/* request::record */ DELETE FROM pins WHERE seq = ?1", [pin.seq.get()])?;
+        }
         record_pin(connection, *pin)?;
     }
     let first = "/* request::record */ UPDATE archive_meta SET network_passphrase = ?1, classic_policy = ?2 \
@@ -35,6 +44,16 @@ pub(super) fn record(connection: &Connection, request: &Request, now_ms: u64) ->
         missing = missing.union(&lacking);
     }
     Ok(Plan { missing, lowered_start_from })
+}
+
+/// Forgets what earlier requests recorded.
+fn forget(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch(
+        "/* request::forget */ DELETE FROM gaps; /* request::forget */ DELETE FROM pins; \
+         /* request::forget */ UPDATE archive_meta SET network_passphrase = NULL, classic_policy = NULL, \
+         start_seq = NULL",
+    )?;
+    Ok(())
 }
 
 /// Keeps a pin, unless the stored chain or an earlier pin says otherwise.
