@@ -27,7 +27,8 @@ pub struct Fence {
 }
 
 /// A number that grows with every commit, in commit order. Each event has one of its own; each commit uses one
-/// more for itself, so that a commit without events has a position too.
+/// more for itself, so that a commit without events has a position too. So does an operator's act that changes what
+/// later pages may say of ledgers that are stored already: resolving an incident, declaring a contract's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FeedPosition(pub u64);
 

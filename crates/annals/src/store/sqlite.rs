@@ -9,24 +9,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use annals_core::chain::Neighbours;
-use annals_core::{Batch, Census, Event, LedgerRange, LedgerSeq, ProofMaterial, Scope, ScopeKey};
+use annals_core::{Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Scope, ScopeKey};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::commit::Halt;
 use self::readers::ReaderPool;
+use self::wal::LogLimit;
 use crate::clock::Clock;
 use crate::store::{
-    Committed, EventQuery, FeedPosition, Fence, GapFailure, Incident, Plan, Request, Status, Store, StoreError,
-    StoredLedger,
+    Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence, GapFailure, Incident, Page,
+    PageQuery, Plan, Request, Status, Store, StoreError, StoredLedger,
 };
 
 mod commit;
+mod contracts;
 mod events;
 mod failure;
 mod gaps;
+mod grants;
 mod incidents;
 mod ledgers;
 mod open;
+mod pages;
 mod proofs;
 mod ranges;
 mod readers;
@@ -35,6 +39,10 @@ mod schema;
 mod state;
 #[cfg(test)]
 mod tests;
+mod topics;
+mod versions;
+mod view;
+mod wal;
 
 /// The schema's version before and after an archive was opened for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +53,12 @@ pub struct Migrated {
     pub to: u32,
 }
 
+/// The connection that writes, and how long its log may get.
+struct Writer {
+    connection: Connection,
+    log: LogLimit,
+}
+
 /// An archive in a folder: `annals.db`, and `annals.lock` for its writer.
 pub struct SqliteStore {
     path: PathBuf,
@@ -53,7 +67,7 @@ pub struct SqliteStore {
     // Fields are dropped in this order: the writer closes last among the connections and cleans the log up, and
     // only then the lock is let go.
     readers: ReaderPool,
-    writer: Option<Mutex<Connection>>,
+    writer: Option<Mutex<Writer>>,
     _lock: Option<File>,
 }
 
@@ -93,7 +107,8 @@ impl SqliteStore {
         let path = open::database_path(dir);
         let readers = ReaderPool::new(path.clone());
         let migrated = Some(Migrated { from: opened.schema_before, to: schema::known() });
-        let writer = Some(Mutex::new(opened.connection));
+        let log = LogLimit::new(&path);
+        let writer = Some(Mutex::new(Writer { connection: opened.connection, log }));
         Ok(Self { path, clock, migrated, readers, writer, _lock: Some(opened.lock) })
     }
 
@@ -116,9 +131,11 @@ impl SqliteStore {
         // A panic while the lock was held has undone its transaction.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction: Transaction<'_> =
-            writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
+            writer.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
         let value = write(&transaction)?;
         transaction.commit().map_err(named)?;
+        let Writer { connection, log } = &mut *writer;
+        log.keep(connection);
         Ok(value)
     }
 
@@ -224,5 +241,30 @@ impl Store for SqliteStore {
             }
             events::tally(connection, scope, range)
         })
+    }
+
+    fn page(&self, query: &PageQuery) -> Result<Page, StoreError> {
+        self.read(|connection| pages::read(connection, query))
+    }
+
+    fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
+        self.read(|connection| Ok(view::read(connection, id, None)?.view))
+    }
+
+    fn contracts(&self) -> Result<Vec<Contract>, StoreError> {
+        self.read(contracts::all)
+    }
+
+    fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| contracts::declare(connection, contract, now_ms)))
+    }
+
+    fn event(&self, position: Position) -> Result<EventLookup, StoreError> {
+        self.read(|connection| view::event(connection, position))
+    }
+
+    fn cursor_key(&self) -> Result<[u8; 32], StoreError> {
+        self.read(state::cursor_key)
     }
 }

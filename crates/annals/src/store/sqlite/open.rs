@@ -18,9 +18,9 @@ const LOCK_FILE: &str = "annals.lock";
 /// Marks a database as ours in its header: `ANLS`.
 const APPLICATION_ID: u32 = 0x414E_4C53;
 /// How long a connection waits for another one's lock.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// What a write-ahead log is cut back to once it was checkpointed.
-const JOURNAL_BYTES_MAX: i64 = 64 << 20;
+const JOURNAL_BYTES_MAX: i64 = 16 << 20;
 /// The writer's page cache in KiB, as SQLite wants it: negative.
 const WRITER_CACHE_KIB: i64 = -(32 << 10);
 

@@ -199,7 +199,7 @@ fn write_row(
     if matches!(relation, Relation::New | Relation::Richer) {
         ledgers::put(connection, ledger, row)?;
         ledgers::record_first(connection, ledger)?;
-        ranges::extend(connection, ranges::VERIFIED, LedgerRange::single(ledger.seq))?;
+        progress.grant(connection, ranges::VERIFIED, LedgerRange::single(ledger.seq))?;
         progress.ledgers_written += 1;
         progress.changed = true;
     }
