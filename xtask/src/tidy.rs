@@ -54,10 +54,12 @@ pub enum Rule {
     SourceRoom,
     /// `anyhow` stays in main.rs, xtask and tests.
     Anyhow,
+    /// A room uses its own layer and those above it in the table of layers.
+    Layers,
 }
 
 /// Every rule, with its number and its sentence.
-pub const RULES: [(Rule, &str, &str); 17] = [
+pub const RULES: [(Rule, &str, &str); 18] = [
     (Rule::FileLength, "TIDY-1", "the production part of a file ends at 500 lines"),
     (Rule::FunctionLength, "TIDY-2", "a function ends at 70 lines"),
     (Rule::TestModuleLength, "TIDY-3", "an inline test module ends at 150 lines: move it to foo/tests.rs"),
@@ -75,6 +77,7 @@ pub const RULES: [(Rule, &str, &str); 17] = [
     (Rule::ClockRoom, "TIDY-15", "only clock.rs knows the time"),
     (Rule::SourceRoom, "TIDY-16", "only source/ knows where ledgers come from"),
     (Rule::Anyhow, "TIDY-17", "anyhow stays in main.rs, xtask and tests"),
+    (Rule::Layers, "TIDY-18", "a room uses its own layer and those above it in the table of layers"),
 ];
 
 /// One place that breaks a rule.

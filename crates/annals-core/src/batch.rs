@@ -285,3 +285,6 @@ fn order_events(events: &mut Vec<Event>, range: LedgerRange) -> Result<u64, Batc
     }
     Ok((before - events.len()) as u64)
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@ use crate::ledger::{Census, CheckedLedger, NetworkProof};
 use crate::ledger_seq::LedgerSeq;
 use crate::network::Network;
 use crate::proof::ProofMaterial;
+use crate::wire::CLOSE_TIME_MS_MAX;
 
 /// Why a ledger's bytes are a bad object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,12 @@ pub enum LedgerFault {
     /// sha256 of the header is not the hash that stands beside it.
     #[error("the header of ledger {seq} does not hash to the ledger's hash")]
     HeaderHash {
+        /// The ledger.
+        seq: LedgerSeq,
+    },
+    /// The header's close time lies beyond what RFC 3339 can write.
+    #[error("the header of ledger {seq} closes it beyond the year 9999")]
+    CloseTimeOutOfRange {
         /// The ledger.
         seq: LedgerSeq,
     },
@@ -114,6 +121,7 @@ impl LedgerFault {
             Self::Undecodable(_) => "UNDECODABLE_LEDGER",
             Self::SequenceOutOfRange(_) => "SEQUENCE_OUT_OF_RANGE",
             Self::HeaderHash { .. } => "HEADER_HASH_MISMATCH",
+            Self::CloseTimeOutOfRange { .. } => "CLOSE_TIME_OUT_OF_RANGE",
             Self::ResultsHash { .. } => "RESULTS_HASH_MISMATCH",
             Self::TxSetHash { .. } => "TX_SET_HASH_MISMATCH",
             Self::WrongNetwork { .. } => "WRONG_NETWORK",
@@ -136,6 +144,9 @@ pub fn check_ledger(bytes: &[u8], network: &Network) -> Result<CheckedLedger, Le
     let seq = LedgerSeq::new(view.header.seq).map_err(|_| LedgerFault::SequenceOutOfRange(view.header.seq))?;
     if sha256(&[view.header.xdr]) != view.claimed_hash {
         return Err(LedgerFault::HeaderHash { seq });
+    }
+    if view.header.close_time_ms > CLOSE_TIME_MS_MAX {
+        return Err(LedgerFault::CloseTimeOutOfRange { seq });
     }
     let results_xdr = result_set(&view);
     if sha256(&[&results_xdr]) != view.header.tx_set_result_hash {
@@ -197,6 +208,3 @@ fn result_set(view: &LedgerView<'_>) -> Vec<u8> {
 
 /// The envelope of each transaction, by hash.
 type Envelopes<'a> = HashMap<TxHash, &'a [u8]>;
-
-#[cfg(test)]
-mod tests;

@@ -78,6 +78,3 @@ pub fn pre_image_events(xdr: &[u8]) -> Result<Vec<EventView<'_>>, DecodeError> {
     reader.finish()?;
     Ok(events)
 }
-
-#[cfg(test)]
-mod tests;

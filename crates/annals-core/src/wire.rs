@@ -96,9 +96,17 @@ fn base64_form(view: &EventView<'_>) -> (Vec<String>, String) {
     (view.topics.iter().map(|topic| STANDARD.encode(topic)).collect(), STANDARD.encode(view.data))
 }
 
-/// Writes Unix milliseconds as RFC 3339 with Z; a fraction only where there is one.
+/// The last close time that [`rfc3339`] can write, Unix milliseconds: 9999-12-30T22:00:00Z, which has a four-digit
+/// year in every time zone. A ledger that closes later is a bad object.
+pub const CLOSE_TIME_MS_MAX: u64 = 253_402_207_200_000;
+
+/// Writes Unix milliseconds as RFC 3339 with Z; a fraction only where there is one. What lies beyond
+/// [`CLOSE_TIME_MS_MAX`] is written as that.
 #[must_use]
 pub fn rfc3339(unix_ms: u64) -> String {
-    let clamped = i64::try_from(unix_ms).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_millisecond(clamped).unwrap_or(jiff::Timestamp::MAX).to_string()
+    let clamped = i64::try_from(unix_ms.min(CLOSE_TIME_MS_MAX)).expect("the bound fits an i64");
+    jiff::Timestamp::from_millisecond(clamped).expect("the bound is the last timestamp's").to_string()
 }
+
+#[cfg(test)]
+mod tests;

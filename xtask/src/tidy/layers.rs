@@ -16,6 +16,20 @@ const CLOCKS: [&str; 2] = ["SystemTime", "Instant"];
 const CLOCK_CALLS: [[&str; 4]; 3] =
     [["thread", ":", ":", "sleep"], ["Timestamp", ":", ":", "now"], ["Zoned", ":", ":", "now"]];
 
+/// The rooms of crates/annals by layer, as in ARCHITECTURE.md; what is not named is no room.
+const ROOMS: [(&str, u8); 10] = [
+    ("clock", 1),
+    ("source", 1),
+    ("store", 1),
+    ("backfill", 2),
+    ("export", 2),
+    ("verify", 2),
+    ("marks", 2),
+    ("config", 2),
+    ("cli", 3),
+    ("main", 3),
+];
+
 /// Checks who knows what.
 pub fn check(file: &SourceFile) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -25,6 +39,7 @@ pub fn check(file: &SourceFile) -> Vec<Finding> {
     if !file.path.ends_with("/clock.rs") {
         findings.extend(check_clock(file));
     }
+    findings.extend(check_layers(file));
     if !file.is_in_room("source") {
         let runs = file.production_runs(2);
         let hits = runs.filter(|run| reads(run, &["LedgerSource", "for"]));
@@ -76,6 +91,55 @@ fn check_clock(file: &SourceFile) -> Vec<Finding> {
     let names = file.production_runs(1).filter(|run| CLOCKS.contains(&run[0].text.as_str()) && !run[0].is_string);
     let calls = file.production_runs(4).filter(|run| CLOCK_CALLS.iter().any(|call| reads(run, call)));
     names.chain(calls).map(|run| finding(file, Rule::ClockRoom, run, &run[0].text)).collect()
+}
+
+fn layer(room: &str) -> Option<u8> {
+    ROOMS.iter().find(|(name, _)| *name == room).map(|(_, layer)| *layer)
+}
+
+/// Checks that a file of crates/annals names no room below its own in the table of layers.
+fn check_layers(file: &SourceFile) -> Vec<Finding> {
+    let below = file.path.strip_prefix("crates/annals/src/").and_then(|path| path.split(['/', '.']).next());
+    let Some(own) = below.and_then(layer) else { return Vec::new() };
+    let mut findings = Vec::new();
+    for (at, run) in file.tokens.windows(4).enumerate() {
+        if !reads(run, &["crate", ":", ":"]) || file.is_test_line(run[0].line) {
+            continue;
+        }
+        for room in named_rooms(&file.tokens[at + 3..]) {
+            if layer(room).is_some_and(|other| other > own) {
+                findings.push(finding(file, Rule::Layers, run, &format!("crate::{room}")));
+            }
+        }
+    }
+    findings
+}
+
+/// The rooms that follow `crate::`: one, or those of a group.
+fn named_rooms(tokens: &[Token]) -> Vec<&str> {
+    let [first, rest @ ..] = tokens else { return Vec::new() };
+    if first.text != "{" {
+        return vec![first.text.as_str()];
+    }
+    let mut rooms = Vec::new();
+    let mut depth = 1_usize;
+    let mut begins = true;
+    for token in rest {
+        match token.text.as_str() {
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            "," if depth == 1 => begins = true,
+            name if begins && depth == 1 => {
+                rooms.push(name);
+                begins = false;
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    rooms
 }
 
 /// Finds `use std::{fs, …}`, where the two words do not stand side by side.

@@ -26,6 +26,10 @@ fn every_rule_has_a_number_of_its_own() {
     for (number, (_, name, _)) in RULES.iter().enumerate() {
         assert_eq!(*name, format!("TIDY-{}", number + 1));
     }
+    let architecture = fs::read_to_string(crate::root().join("ARCHITECTURE.md")).unwrap();
+    for (_, name, sentence) in RULES {
+        assert!(architecture.contains(&format!("| {name} |")), "ARCHITECTURE.md lacks {name}: {sentence}");
+    }
 }
 
 #[test]
@@ -167,6 +171,16 @@ fn the_clock_and_the_sources_stay_in_their_rooms() {
     assert_eq!(broken("crates/annals/src/clock.rs", "fn a() { let b: Instant; }"), []);
     assert_eq!(broken(ANY, "impl LedgerSource for A {}"), [Rule::SourceRoom]);
     assert_eq!(broken("crates/annals/src/source/lake.rs", "impl LedgerSource for A {}"), []);
+}
+
+#[test]
+fn a_room_names_none_below_its_own_in_the_table_of_layers() {
+    assert_eq!(broken(STORE, "use crate::backfill::Job;"), [Rule::Layers]);
+    assert_eq!(broken(STORE, "use crate::{clock::Clock, cli::{run, verify}};"), [Rule::Layers]);
+    assert_eq!(broken(STORE, "use crate::{clock::Clock, source::{cli, verify}};"), []);
+    assert_eq!(broken("crates/annals/src/verify.rs", "fn a() { crate::cli::main(); }"), [Rule::Layers]);
+    assert_eq!(broken("crates/annals/src/verify.rs", "use crate::backfill::Progress;\nuse crate::store::Store;"), []);
+    assert_eq!(broken(STORE, "#[cfg(test)]\nmod tests { use crate::cli::main; }"), []);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which envelope belongs to which result, and which network they are of.
 
-use super::{Envelopes, LedgerFault};
+use super::{Envelopes, LedgerFault, check_tx_set};
 use crate::decode::{EnvelopeView, LedgerView};
 use crate::hash::{TxHash, sha256};
 use crate::ledger_seq::LedgerSeq;
@@ -23,6 +23,10 @@ pub fn transaction_hash(envelope: &EnvelopeView<'_>, network: NetworkId) -> TxHa
 }
 
 /// Finds the envelope of every transaction by recomputing all hashes under the network's id.
+///
+/// # Errors
+/// [`LedgerFault::TxSetHash`] where envelopes are missing because the set is not the header's; else
+/// [`LedgerFault::WrongNetwork`] when no transaction is found, and [`LedgerFault::EnvelopeMissing`] for the first.
 pub(super) fn of_transactions<'a>(
     view: &LedgerView<'a>,
     seq: LedgerSeq,
@@ -39,9 +43,8 @@ pub(super) fn of_transactions<'a>(
             missing = missing.or(Some(tx_order));
         }
     }
-    match missing {
-        None => Ok(envelopes),
-        Some(tx_order) if found => Err(LedgerFault::EnvelopeMissing { seq, tx_order }),
-        Some(_) => Err(LedgerFault::WrongNetwork { seq }),
-    }
+    let Some(tx_order) = missing else { return Ok(envelopes) };
+    // A damaged set says nothing about the network: only the one that the header names does.
+    check_tx_set(view, seq)?;
+    Err(if found { LedgerFault::EnvelopeMissing { seq, tx_order } } else { LedgerFault::WrongNetwork { seq } })
 }

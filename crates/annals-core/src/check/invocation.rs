@@ -1,16 +1,26 @@
 //! What one successful contract invocation commits to.
 
+use sha2::{Digest as _, Sha256};
+
 use crate::decode::{EventView, TransactionView};
 use crate::event::ProofClass;
-use crate::hash::sha256;
 
 /// XDR of `SCV_VOID`, which stands for a return value that `TransactionMetaV4` leaves out.
 const SCV_VOID: [u8; 4] = 1_u32.to_be_bytes();
+/// The last protocol whose asset events a source with backfill rewrites; later ones are emitted in today's format.
+const REWRITTEN_PROTOCOL_MAX: u32 = 22;
 /// The only protocol whose host put events in front of committed ones after hashing (the repair of entries that
 /// protocol 23's state archival had damaged).
 const RECONCILING_PROTOCOL: u32 = 23;
-/// So many events are tried as such a prefix; each try hashes the whole rest.
+/// So many events are tried as such a prefix; each try hashes the whole rest, and the first transaction whose tries
+/// all fail ends the check of its ledger.
 const RECONCILIATION_PREFIX_MAX: usize = 256;
+
+/// Whether an invocation of `protocol` can have `uncommitted_prefix` events in front of its committed ones.
+pub(super) fn allows_prefix(protocol: u32, uncommitted_prefix: u32) -> bool {
+    uncommitted_prefix == 0
+        || (protocol == RECONCILING_PROTOCOL && uncommitted_prefix as usize <= RECONCILIATION_PREFIX_MAX)
+}
 
 /// How an invocation's events tie to its result.
 pub(super) struct Commitment<'a> {
@@ -33,22 +43,15 @@ impl<'a> Commitment<'a> {
         protocol: u32,
     ) -> Option<Self> {
         let return_value = transaction.return_value.unwrap_or(&SCV_VOID);
-        let hashes = |list: &mut dyn Iterator<Item = &EventView<'_>>| {
-            let pre_image_xdr = pre_image(return_value, list);
-            (sha256(&[&pre_image_xdr]) == success_hash).then_some(pre_image_xdr)
-        };
-        if let Some(pre_image_xdr) = hashes(&mut events.iter()) {
+        let own: Vec<&EventView<'_>> = events.iter().collect();
+        if pre_image_hash(return_value, &own) == success_hash {
+            let pre_image_xdr = pre_image(return_value, &own);
             return Some(Self { pre_image_xdr, uncommitted_prefix: 0, originals: None });
         }
-        let originals: Vec<&EventView<'_>> = transaction
-            .diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic.in_successful_contract_call && diagnostic.event.kind.is_some())
-            .map(|diagnostic| &diagnostic.event)
-            .collect();
-        if originals.len() == events.len()
-            && let Some(pre_image_xdr) = hashes(&mut originals.iter().copied())
-        {
+        if protocol <= REWRITTEN_PROTOCOL_MAX {
+            let originals = originals(transaction, events)
+                .filter(|originals| pre_image_hash(return_value, originals) == success_hash)?;
+            let pre_image_xdr = pre_image(return_value, &originals);
             return Some(Self { pre_image_xdr, uncommitted_prefix: 0, originals: Some(originals) });
         }
         if protocol != RECONCILING_PROTOCOL {
@@ -56,10 +59,10 @@ impl<'a> Commitment<'a> {
         }
         let reconciling = |event: &&EventView<'_>| matches!(event.symbol(), Some(b"mint" | b"burn"));
         let longest = events.iter().take_while(reconciling).take(RECONCILIATION_PREFIX_MAX).count();
-        (1..=longest).find_map(|uncommitted_prefix| {
-            let pre_image_xdr = hashes(&mut events.iter().skip(uncommitted_prefix))?;
-            Some(Self { pre_image_xdr, uncommitted_prefix, originals: None })
-        })
+        let uncommitted_prefix =
+            (1..=longest).find(|prefix| pre_image_hash(return_value, &own[*prefix..]) == success_hash)?;
+        let pre_image_xdr = pre_image(return_value, &own[uncommitted_prefix..]);
+        Some(Self { pre_image_xdr, uncommitted_prefix, originals: None })
     }
 
     /// The event to keep at `index`, its class, and the rewritten form beside it.
@@ -78,16 +81,43 @@ impl<'a> Commitment<'a> {
     }
 }
 
+/// The originals of `events` among the diagnostic events; none where the two lists do not match one to one. A
+/// rewritten event keeps its contract and its kind.
+fn originals<'a>(transaction: &'a TransactionView<'a>, events: &[EventView<'_>]) -> Option<Vec<&'a EventView<'a>>> {
+    let originals: Vec<&EventView<'_>> = transaction
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.in_successful_contract_call && diagnostic.event.kind.is_some())
+        .map(|diagnostic| &diagnostic.event)
+        .collect();
+    let same = |(original, published): (&&EventView<'_>, &EventView<'_>)| {
+        original.contract_id == published.contract_id && original.kind == published.kind
+    };
+    (originals.len() == events.len() && originals.iter().zip(events).all(same)).then_some(originals)
+}
+
+/// How many events stand in a pre-image, as it counts them.
+fn count_word(events: &[&EventView<'_>]) -> [u8; 4] {
+    u32::try_from(events.len()).expect("the events were counted by a u32").to_be_bytes()
+}
+
+/// sha256 of the `InvokeHostFunctionSuccessPreImage`, without a copy of it.
+fn pre_image_hash(return_value: &[u8], events: &[&EventView<'_>]) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    hasher.update(return_value);
+    hasher.update(count_word(events));
+    for event in events {
+        hasher.update(event.xdr);
+    }
+    hasher.finalize().into()
+}
+
 /// XDR of the `InvokeHostFunctionSuccessPreImage`, put together from the source's own slices.
-fn pre_image(return_value: &[u8], events: &mut dyn Iterator<Item = &EventView<'_>>) -> Vec<u8> {
+fn pre_image(return_value: &[u8], events: &[&EventView<'_>]) -> Vec<u8> {
     let mut pre_image = return_value.to_vec();
-    let count_at = pre_image.len();
-    pre_image.extend_from_slice(&[0; 4]);
-    let mut count = 0_u32;
+    pre_image.extend_from_slice(&count_word(events));
     for event in events {
         pre_image.extend_from_slice(event.xdr);
-        count += 1;
     }
-    pre_image[count_at..count_at + 4].copy_from_slice(&count.to_be_bytes());
     pre_image
 }

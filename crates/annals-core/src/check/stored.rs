@@ -1,6 +1,7 @@
 //! Verifying stored proof material again, with nothing but the header.
 
 use super::envelopes::transaction_hash;
+use super::invocation::allows_prefix;
 use crate::decode::{DecodeError, EnvelopeView, HeaderView, ResultView, pre_image_events, result_pairs};
 use crate::hash::{TxHash, sha256};
 use crate::ledger_seq::LedgerSeq;
@@ -28,7 +29,8 @@ pub enum ProofFault {
     /// The results are not those that the header names.
     #[error("the stored results do not hash to the header's result hash")]
     ResultsHash,
-    /// An invocation names a transaction that the results do not hold at its place.
+    /// An invocation names a transaction that the results do not hold at its place, comes twice or out of order, or
+    /// claims a place among the operation's events that its protocol does not know.
     #[error("the results hold no successful invocation as transaction {tx_order}")]
     NotInResults {
         /// Its apply order, 1-based.
@@ -64,7 +66,13 @@ pub fn prove_stored<'a>(
     let results = result_pairs(&material.results_xdr)?;
     let seq = LedgerSeq::new(header.seq).map_err(|_| ProofFault::ResultsHash)?;
     let mut proven = Vec::new();
+    let mut last = 0;
     for invocation in &material.invocations {
+        let tx_order = invocation.tx_order;
+        if tx_order <= last || !allows_prefix(header.protocol, invocation.uncommitted_prefix) {
+            return Err(ProofFault::NotInResults { tx_order });
+        }
+        last = tx_order;
         prove_invocation(seq, invocation, &results, network, &mut proven)?;
     }
     Ok(proven)
@@ -81,7 +89,7 @@ fn prove_invocation<'a>(
     let absent = ProofFault::NotInResults { tx_order };
     let at = tx_order.checked_sub(1).and_then(|at| usize::try_from(at).ok()).ok_or(absent)?;
     let result = results.get(at).filter(|result| result.tx_hash == invocation.tx_hash).ok_or(absent)?;
-    let [success] = result.success_hashes.as_slice() else { return Err(absent) };
+    let ([success], 1) = (result.success_hashes.as_slice(), result.operations) else { return Err(absent) };
     if sha256(&[&invocation.pre_image_xdr]) != success.hash {
         return Err(ProofFault::SuccessHash { tx_order });
     }

@@ -4,7 +4,13 @@ use std::io::{self, Cursor, ErrorKind, Write};
 
 use stellar_xdr::{Error, Limited, Limits, ReadXdr, WriteXdr};
 
-/// Nesting bound of the typed decoder, in levels of types. The host limits a value to 500 of them.
+/// Nesting bound of the typed decoder, in levels of types: 249 vectors or 199 maps in one another.
+///
+/// Whatever a network can close lies below. The host reads and writes values to 500 such levels
+/// (soroban-env-host, `DEFAULT_XDR_RW_LIMITS`), and entries and pre-images put about ten around them. The core takes
+/// envelopes to 500 levels of structs, unions and containers (stellar-core, `check_xdr_depth`); three of those are at
+/// most four or (claim predicates) two at most three here. The widest
+/// types that nest (authorizations) take less than 512 KiB of stack for it.
 pub(crate) const DEPTH_MAX: u32 = 1000;
 
 /// What is wrong with bytes that are no XDR of the expected type.

@@ -1,4 +1,4 @@
-//! Integration tests of the core: real ledgers with known results.
+//! Integration tests of the core: real ledgers with known results, built ledgers, and bytes that nobody vouches for.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -6,6 +6,12 @@
     reason = "a test fails by panicking and says what it skipped"
 )]
 
+mod built;
+mod close_meta;
 mod corpus;
+mod faults;
+mod field_reports;
 mod golden;
+mod nesting;
 mod shared;
+mod untrusted;

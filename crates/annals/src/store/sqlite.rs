@@ -14,7 +14,6 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::commit::Halt;
 use self::readers::ReaderPool;
-use self::wal::LogLimit;
 use crate::clock::Clock;
 use crate::store::{
     Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence, GapFailure, Incident, Page,
@@ -42,7 +41,6 @@ mod tests;
 mod topics;
 mod versions;
 mod view;
-mod wal;
 
 /// The schema's version before and after an archive was opened for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +51,6 @@ pub struct Migrated {
     pub to: u32,
 }
 
-/// The connection that writes, and how long its log may get.
-struct Writer {
-    connection: Connection,
-    log: LogLimit,
-}
-
 /// An archive in a folder: `annals.db`, and `annals.lock` for its writer.
 pub struct SqliteStore {
     path: PathBuf,
@@ -67,7 +59,7 @@ pub struct SqliteStore {
     // Fields are dropped in this order: the writer closes last among the connections and cleans the log up, and
     // only then the lock is let go.
     readers: ReaderPool,
-    writer: Option<Mutex<Writer>>,
+    writer: Option<Mutex<Connection>>,
     _lock: Option<File>,
 }
 
@@ -107,8 +99,7 @@ impl SqliteStore {
         let path = open::database_path(dir);
         let readers = ReaderPool::new(path.clone());
         let migrated = Some(Migrated { from: opened.schema_before, to: schema::known() });
-        let log = LogLimit::new(&path);
-        let writer = Some(Mutex::new(Writer { connection: opened.connection, log }));
+        let writer = Some(Mutex::new(opened.connection));
         Ok(Self { path, clock, migrated, readers, writer, _lock: Some(opened.lock) })
     }
 
@@ -130,12 +121,18 @@ impl SqliteStore {
         let Some(writer) = &self.writer else { return Err(StoreError::ReadOnly { path: self.path.clone() }.into()) };
         // A panic while the lock was held has undone its transaction.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // A failure at the very begin or end of a transaction can leave it open; it must not carry the next one.
+        if !writer.is_autocommit() {
+            writer.execute_batch("ROLLBACK").map_err(named)?;
+        }
         let transaction: Transaction<'_> =
-            writer.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
+            writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
         let value = write(&transaction)?;
         transaction.commit().map_err(named)?;
-        let Writer { connection, log } = &mut *writer;
-        log.keep(connection);
+        // What was committed stays committed when the log cannot be emptied.
+        if let Err(error) = open::bound_log(&writer, &self.path) {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the write-ahead log could not be emptied");
+        }
         Ok(value)
     }
 

@@ -18,9 +18,12 @@ const LOCK_FILE: &str = "annals.lock";
 /// Marks a database as ours in its header: `ANLS`.
 const APPLICATION_ID: u32 = 0x414E_4C53;
 /// How long a connection waits for another one's lock.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// What a write-ahead log is cut back to once it was checkpointed.
-const JOURNAL_BYTES_MAX: i64 = 16 << 20;
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// What a write-ahead log is cut back to once it was checkpointed, and the size from which the writer waits for
+/// readers to let it be.
+const LOG_BYTES_MAX: u32 = 32 << 20;
+/// How long the writer waits for readers when the log has grown too large.
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The writer's page cache in KiB, as SQLite wants it: negative.
 const WRITER_CACHE_KIB: i64 = -(32 << 10);
 
@@ -117,7 +120,7 @@ fn connect_writer(path: &Path, found: Found) -> Result<(Connection, u32), StoreE
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "journal_size_limit", JOURNAL_BYTES_MAX)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
     connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB)?;
     connection.set_prepared_statement_cache_capacity(64);
     schema::migrate(&mut connection)?;
@@ -149,4 +152,20 @@ pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "query_only", true)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// Empties a log that has outgrown its bound. Ordinary checkpoints do not wait for readers, so that readers which
+/// overlap without a pause could keep the log growing; this one waits, a little, and is tried after each commit.
+pub(super) fn bound_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let large = fs::metadata(&log).is_ok_and(|log| log.len() > u64::from(LOG_BYTES_MAX));
+    if !large {
+        return Ok(());
+    }
+    connection.busy_timeout(CHECKPOINT_TIMEOUT)?;
+    // The answer tells whether readers were in the way; the next commit tries again.
+    let emptied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(emptied?)
 }

@@ -143,3 +143,36 @@ fn ledgers_that_the_lake_does_not_hold_are_a_listed_gap() {
     assert_eq!(status["ingested_through"], 1019);
     assert_eq!(status["latest_ledger"], 1019);
 }
+
+#[test]
+fn while_an_incident_is_open_nothing_is_written_and_reads_go_on_until_it_is_resolved() {
+    let fixture = Fixture::archive();
+    let archive = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
+    let incident = "INSERT INTO incidents VALUES (1, 'ledger_hash', 1005, NULL, NULL, 'lake:other', \
+                    x'00', x'01', NULL, NULL, 1700000000000, NULL, NULL, NULL)";
+    archive.execute_batch(incident).unwrap();
+    drop(archive);
+    fails(fixture.backfill("1000:1029"), 3, "INCIDENT_OPEN");
+    let listed = report(&["incidents", "list"], &fixture.data_dir()).ends_with(0).json();
+    let open = &listed["incidents"][0];
+    assert_eq!((&open["id"], &open["ledger"], &open["source"]), (&1.into(), &1005.into(), &"lake:other".into()));
+    assert_eq!((&open["resolved_at"], &open["offered_xdr"]), (&serde_json::Value::Null, &"AQ==".into()));
+    assert_eq!(report(&["status"], &fixture.data_dir()).ends_with(0).json()["open_incidents"], 1);
+    let exported = Ran::of(annals(["export", "--data-dir"]).arg(fixture.data_dir())).ends_with(0);
+    assert!(exported.stderr.contains("1 incidents wait for an operator"), "{}", exported.stderr);
+    let resolve = ["incidents", "resolve", "1", "--note", "a fork"];
+    let resolved = report(&resolve, &fixture.data_dir()).ends_with(0).json();
+    assert_eq!(resolved["note"], "a fork");
+    assert!(resolved["resolved_at"].is_string(), "{resolved}");
+    fails(report(&resolve, &fixture.data_dir()), 1, "UNKNOWN_INCIDENT");
+    fixture.backfill("1000:1029").ends_with(1);
+}
+
+#[test]
+fn a_pin_that_the_chain_contradicts_is_refused_before_anything_is_made() {
+    let fixture = Fixture::lake();
+    let mut command = backfill(&fixture.lake_path(), &fixture.data_dir(), PASSPHRASE, RANGE);
+    let pin = format!("1010:{}", "ab".repeat(32));
+    fails(Ran::of(command.arg("--pin").arg(pin)), 3, "PIN_CONTRADICTED");
+    assert!(!fixture.data_dir().exists());
+}

@@ -1,9 +1,9 @@
 //! What `verify` finds in an archive that somebody edited.
 
-use crate::binary::report;
-use crate::cli::fixture::Fixture;
+use crate::binary::{Ran, backfill, export, report};
+use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE};
 
-/// The archive's whole code of faults after a change by SQL.
+/// The codes of what `verify` finds after a change by SQL, each once.
 fn faults_after(change: &str) -> Vec<String> {
     let fixture = Fixture::archive();
     let archive = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
@@ -44,6 +44,29 @@ fn an_archive_as_it_was_filled_holds() {
     assert_eq!(verified["committed"], status["events"]["committed"]);
     assert!(verified["committed"].as_u64() > Some(0) && verified["uncommitted"].as_u64() > Some(0), "{verified}");
     assert_eq!(verified["faults"], serde_json::json!([]));
+}
+
+#[test]
+fn an_archive_of_some_contracts_and_one_without_classic_events_hold_too() {
+    let whole = export(&Fixture::archive().data_dir());
+    let events = whole.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let committed = events.into_iter().find(|event| event["proof"] == "committed").unwrap();
+    let contract = committed["contract_id"].as_str().unwrap();
+    for narrowed in [["--contract", contract], ["--classic", "drop"]] {
+        let fixture = Fixture::lake();
+        let mut command = backfill(&fixture.lake_path(), &fixture.data_dir(), PASSPHRASE, RANGE);
+        Ran::of(command.args(narrowed)).ends_with(0);
+        let verified = report(&["verify"], &fixture.data_dir()).ends_with(0).json();
+        assert_eq!(verified["ledgers"], 20);
+        let events = verified["events"].as_u64().unwrap() as usize;
+        assert!(0 < events && events < whole.stdout.lines().count(), "{narrowed:?}: {verified}");
+        let archive = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
+        archive.execute(&format!("DELETE FROM events WHERE {}", one(COMMITTED)), []).unwrap();
+        drop(archive);
+        let verified = report(&["verify"], &fixture.data_dir()).ends_with(3).json();
+        let codes: Vec<_> = verified["faults"].as_array().unwrap().iter().map(|fault| &fault["code"]).collect();
+        assert!(codes.contains(&&"MISSING_EVENT".into()), "{narrowed:?}: {codes:?}");
+    }
 }
 
 #[test]

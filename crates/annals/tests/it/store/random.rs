@@ -9,7 +9,7 @@ use super::fixtures::*;
 use super::oracle::Oracle;
 use super::sqlite::SqliteFixture;
 
-const LEDGERS_MAX: u32 = 24;
+const LEDGERS_MAX: u32 = 14;
 
 /// What is wrong with a batch.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::TakeOver),
         3 => Just(Step::Resolve),
     ];
-    prop::collection::vec(step, 1..40)
+    // Nearly always something is asked for first; else everything is refused for want of it.
+    let first = (prop::bool::weighted(0.95), 0_u8..5).prop_map(|(asked, scope)| {
+        if asked { Step::Request { from: 1, length: LEDGERS_MAX, scope, pin: false } } else { Step::TakeOver }
+    });
+    (first, prop::collection::vec(step, 1..40)).prop_map(|(first, rest)| [vec![first], rest].concat())
 }
 
 fn scope_of(choice: u8) -> Scope {
@@ -168,7 +172,7 @@ impl Run {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 96,
+        cases: 160,
         failure_persistence: None,
         rng_algorithm: RngAlgorithm::ChaCha,
         rng_seed: RngSeed::Fixed(20_260_901),
