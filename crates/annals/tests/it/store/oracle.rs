@@ -3,13 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use annals::store::{Fence, GapFailure, Request, Store};
+use annals::store::{Contract, Fence, GapFailure, Request, Store};
 use annals_core::{
-    Batch, BatchLedgers, CheckedLedger, ClassicEvents, Event, LedgerHash, LedgerRange, LedgerSeq, NetworkProof,
-    ProofClass, Scope, ScopeKey, Stage,
+    Batch, BatchLedgers, CheckedLedger, ClassicEvents, ContractId, Event, LedgerHash, LedgerRange, LedgerSeq,
+    NetworkProof, ProofClass, Scope, ScopeKey, Stage,
 };
 
 use super::fixtures::all_events;
+
+mod pages;
+
+pub use pages::Answer;
 
 /// How one missing ledger failed so far.
 type History = (u32, Option<String>);
@@ -25,6 +29,7 @@ pub struct Oracle {
     ledgers: BTreeMap<u32, CheckedLedger>,
     events: Vec<Event>,
     proofs: BTreeSet<u32>,
+    declared: BTreeMap<ContractId, Contract>,
     open_incidents: u64,
 }
 

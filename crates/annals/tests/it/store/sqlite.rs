@@ -18,7 +18,18 @@ pub struct SqliteFixture {
 
 impl SqliteFixture {
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::in_dir(tempfile::tempdir().unwrap())
+    }
+
+    /// A store whose files are kept in memory where the system offers that: for tests of many small commits, each of
+    /// which would wait for the disk.
+    pub fn in_memory() -> Self {
+        let memory = std::path::Path::new("/dev/shm");
+        let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        Self::in_dir(dir.unwrap())
+    }
+
+    fn in_dir(dir: TempDir) -> Self {
         let store = Some(SqliteStore::create_or_open(dir.path(), clock()).unwrap());
         Self { store, dir }
     }
