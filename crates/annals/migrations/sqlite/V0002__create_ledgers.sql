@@ -31,7 +31,7 @@ CREATE INDEX ledgers_without_classic ON ledgers (seq) WHERE classic_events <> 'p
 CREATE INDEX ledgers_upgraded ON ledgers (classic_feed_position, seq) WHERE classic_feed_position > feed_position;
 
 -- The scanned ledgers: disjoint ranges that never touch. `scope_key` is '*' for all contracts, a contract's
--- strkey, or 'verified' for the ledgers that have a row in `ledgers`.
+-- strkey, or 'verified' for the ledgers that have a row in `ledgers` and were checked for every key that covers them.
 CREATE TABLE ranges (
     scope_key TEXT NOT NULL,
     from_seq  INTEGER NOT NULL,

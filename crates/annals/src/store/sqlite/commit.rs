@@ -111,7 +111,7 @@ pub(super) fn apply(connection: &Connection, batch: &Batch, now_ms: u64) -> Resu
         BatchLedgers::Unverified { range, events } => {
             unverified::store(connection, events, &mut progress)?;
             for key in batch.scope().keys() {
-                open(connection, key, *range, &mut progress, now_ms)?;
+                unverified::open_key(connection, key, *range, batch.source(), &mut progress, now_ms)?;
             }
         }
     }

@@ -89,6 +89,7 @@ macro_rules! on_every_case {
                 an_unverified_event_that_the_checked_ledger_lacks_is_an_incident,
                 a_classic_event_that_a_ledger_without_any_lacks_stays_unverified,
                 checked_events_are_only_confirmed_by_unverified_ones,
+                what_nobody_checked_is_never_vouched_for_by_another_contracts_ledger,
                 another_digest_of_an_equally_rich_ledger_is_an_incident,
             ];
         }

@@ -71,6 +71,13 @@ pub(super) fn store(
         // An earlier ledger of this loop changes nothing but the count, so all rows carry the commit's own number.
         let row = Provenance { feed_position: progress.next_position(), ..provenance(ledger) };
         write_row(connection, ledger, *relation, &row, progress)?;
+        // What another key holds of the ledger came from a source that proves nothing, so that the ledger is not
+        // verified for that one, and `verified` is said of all keys together.
+        if !matches!(relation, Relation::Poorer | Relation::RicherBeside)
+            && takes_every_key(connection, batch.scope(), ledger)?
+        {
+            progress.grant(connection, ranges::VERIFIED, LedgerRange::single(ledger.seq))?;
+        }
     }
     for key in batch.scope().keys() {
         open_key(connection, key, batch, offered, &relations, progress, now_ms)?;
@@ -199,7 +206,6 @@ fn write_row(
     if matches!(relation, Relation::New | Relation::Richer) {
         ledgers::put(connection, ledger, row)?;
         ledgers::record_first(connection, ledger)?;
-        progress.grant(connection, ranges::VERIFIED, LedgerRange::single(ledger.seq))?;
         progress.ledgers_written += 1;
         progress.changed = true;
     }

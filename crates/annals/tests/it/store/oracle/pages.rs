@@ -33,7 +33,7 @@ impl Oracle {
         for key in [ScopeKey::Contract(contract), ScopeKey::All] {
             scanned.extend(self.scanned.get(&key).into_iter().flatten().copied());
         }
-        let verified = scanned.iter().copied().filter(|number| self.ledgers.contains_key(number)).collect();
+        let verified = scanned.iter().copied().filter(|number| self.verified.contains(number)).collect();
         let declared = self.declared.get(&contract);
         let origin = declared.and_then(|declared| declared.origin).map(LedgerSeq::get);
         let from = asked_from.map(LedgerSeq::get).or(origin);
@@ -55,7 +55,7 @@ impl Oracle {
         let events = self.events.iter().filter(shown).cloned().collect();
         let wasm = declared.is_some_and(|declared| declared.kind == Some(ContractKind::Wasm));
         let whole = |number: &u32| {
-            let row = self.ledgers.get(number);
+            let row = self.ledgers.get(number).filter(|_| self.verified.contains(number));
             scanned.contains(number) && (wasm || row.is_some_and(|row| row.classic_events == ClassicEvents::Present))
         };
         let complete = self.open_incidents == 0 && from.is_some() && !ledgers.is_empty() && ledgers.iter().all(whole);
