@@ -56,7 +56,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         12 => (0..READERS).prop_map(|reader| Step::Turn { reader }),
         1 => (0_u8..2, prop::option::of(1..=LEDGERS_MAX)).prop_map(|(contract, origin)| Step::Declare { contract, origin }),
     ];
-    prop::collection::vec(step, 150)
+    prop::collection::vec(step, 1..240)
 }
 
 fn offered(from: u32, to: u32, scope: u8, classic: u8, proven: bool) -> Batch {
@@ -100,7 +100,8 @@ impl Run {
                 let batch = offered(from, from + length, scope, classic, proven);
                 let did = self.store().commit(&batch, self.fence).map(drop).map_err(|error| error.code());
                 assert_eq!(did, self.oracle.commit(&batch, self.fence));
-                assert!(did.is_ok(), "{did:?}");
+                // Nothing but a silent ledger that nothing ties to the network is refused: the sources are all honest.
+                assert!(did.is_ok() || did == Err("NETWORK_UNPROVEN"), "{did:?}");
                 1
             }
             Step::Begin { reader, contract: of, from, to, above, back, limit } => {
@@ -136,7 +137,7 @@ impl Run {
 #[test]
 fn inv_1_and_5_no_commit_changes_what_a_reader_was_promised() {
     let config = ProptestConfig {
-        cases: 110,
+        cases: 240,
         failure_persistence: None,
         rng_algorithm: RngAlgorithm::ChaCha,
         rng_seed: RngSeed::Fixed(SEED),
