@@ -57,7 +57,7 @@ impl<'c> EventTable<'c> {
             proof_code(event.proof),
             event.rewritten_xdr,
             feed_position,
-            topics::first_key(&event.xdr),
+            topics::first_key(event),
         ])?;
         Ok(rows == 1)
     }

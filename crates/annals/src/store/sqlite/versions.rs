@@ -19,7 +19,7 @@ pub(super) struct Upgrades<'c> {
 impl<'c> Upgrades<'c> {
     pub(super) fn new(connection: &'c Connection) -> Result<Self, StoreError> {
         let keep = "/* versions::keep */ INSERT INTO event_versions SELECT feed_position, :at, toid, event_index, \
-                    contract_id, topic0_key, tx_order, successful, close_time_ms, proof, NULL, rewritten_xdr \
+                    topic0_key, tx_order, successful, close_time_ms, proof, NULL, rewritten_xdr \
                     FROM events WHERE feed_position = :feed";
         let keep_bytes = "/* versions::keep_bytes */ UPDATE event_versions SET event_xdr = :xdr \
                           WHERE event_feed_position = :feed AND event_xdr IS NULL";
@@ -48,7 +48,7 @@ impl<'c> Upgrades<'c> {
             ":tx_order": event.tx_order,
             ":successful": event.successful,
             ":close_time": event.close_time_ms,
-            ":topic0": topics::first_key(&event.xdr),
+            ":topic0": topics::first_key(event),
             ":at": at,
             ":feed": feed,
         })?;

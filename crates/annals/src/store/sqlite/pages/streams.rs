@@ -56,8 +56,6 @@ pub(super) enum Shape {
     Topic,
     /// What a contract's events were by the key of topic 0, where their bytes were replaced.
     FormerTopic,
-    /// The events of a transaction.
-    Transaction,
 }
 
 impl Shape {
@@ -75,18 +73,14 @@ impl Shape {
             ),
             Self::Topic => format!(
                 "/* pages::topic */ SELECT {COLUMNS} FROM events INDEXED BY events_by_topic \
-                 WHERE contract_id = ?5 AND topic0_key = ?6 AND {SPAN} {sorted}"
+                 WHERE topic0_key = ?5 AND {SPAN} {sorted}"
             ),
             Self::FormerTopic => format!(
                 "/* pages::former_topic */ SELECT {COLUMNS} FROM (SELECT event_feed_position AS event_row, \
                  toid AS former_toid, event_index AS former_index FROM event_versions \
-                 INDEXED BY event_versions_by_topic WHERE event_xdr IS NOT NULL AND contract_id = ?5 \
-                 AND topic0_key = ?6 AND replaced_at > ?7 AND {SPAN}) CROSS JOIN events ON feed_position = event_row \
+                 INDEXED BY event_versions_by_topic WHERE event_xdr IS NOT NULL AND topic0_key = ?5 \
+                 AND replaced_at > ?6 AND {SPAN}) CROSS JOIN events ON feed_position = event_row \
                  ORDER BY former_toid {direction}, former_index {direction}"
-            ),
-            Self::Transaction => format!(
-                "/* pages::transaction */ SELECT {COLUMNS} FROM events INDEXED BY events_by_transaction \
-                 WHERE substr(tx_hash, 1, 8) = substr(?5, 1, 8) AND {SPAN} {sorted}"
             ),
         }
     }
@@ -99,9 +93,7 @@ impl<'c> Statements<'c> {
     /// Chooses the narrowest index. `earlier`: the page is of an earlier state than the present.
     pub(super) fn prepare(connection: &'c Connection, query: &PageQuery, earlier: bool) -> Result<Self, StoreError> {
         let mut shapes = Vec::new();
-        if query.filter.tx_hash.is_some() {
-            shapes.push((Shape::Transaction, None));
-        } else if let Some(keys) = topics::first_keys(&query.filter) {
+        if let Some(keys) = topics::first_keys(query.contract, &query.filter) {
             for key in keys {
                 shapes.push((Shape::Topic, Some(key)));
                 if earlier {
@@ -133,15 +125,13 @@ impl<'s> Merged<'s> {
         as_of: u64,
     ) -> Result<Self, StoreError> {
         let ((low_toid, low_index), (high_toid, high_index)) = (span.low, span.high);
-        let tx_hash = query.filter.tx_hash.map(|hash| hash.0);
         let mut streams = Vec::with_capacity(statements.0.len());
         for (statement, shape, key) in &mut statements.0 {
             let bounds: [&dyn ToSql; 4] = [&low_toid, &low_index, &high_toid, &high_index];
             let more: &[&dyn ToSql] = match shape {
                 Shape::Contract => &[&query.contract.0],
-                Shape::Topic => &[&query.contract.0, key],
-                Shape::FormerTopic => &[&query.contract.0, key, &as_of],
-                Shape::Transaction => &[&tx_hash],
+                Shape::Topic => &[key],
+                Shape::FormerTopic => &[key, &as_of],
             };
             let mut rows = statement.query([bounds.as_slice(), more].concat().as_slice())?;
             let head = rows.next()?.map(stored_event).transpose()?;
