@@ -69,11 +69,24 @@ impl Coverage {
     /// The ledgers that both sets hold.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let mut shared = Self::new();
-        for range in &other.ranges {
-            shared.extend(self.ranges.iter().filter_map(|held| held.intersection(*range)));
-        }
-        shared
+        Self { ranges: other.ranges.iter().flat_map(|range| self.clipped(*range)).collect() }
+    }
+
+    /// The ledgers of `window` that are held.
+    #[must_use]
+    pub fn within(&self, window: LedgerRange) -> Self {
+        Self { ranges: self.clipped(window).collect() }
+    }
+
+    /// Whether any ledger of `window` is held.
+    #[must_use]
+    pub fn overlaps(&self, window: LedgerRange) -> bool {
+        self.clipped(window).next().is_some()
+    }
+
+    fn clipped(&self, window: LedgerRange) -> impl Iterator<Item = LedgerRange> {
+        let begin = self.ranges.partition_point(|held| held.to_inclusive() < window.from_inclusive());
+        self.ranges[begin..].iter().map_while(move |held| held.intersection(window))
     }
 
     /// The ledgers of this set that `other` does not hold.
@@ -104,7 +117,7 @@ impl Coverage {
     /// The ledgers of `window` that are not held.
     #[must_use]
     pub fn missing(&self, window: LedgerRange) -> Self {
-        Self::from_iter([window]).difference(self)
+        Self::from_iter([window]).difference(&self.within(window))
     }
 
     /// The last ledger of the contiguous coverage that begins with `start`; none when `start` is not held.
@@ -192,6 +205,7 @@ mod tests {
         fn coverage_equals_a_plain_set_of_numbers_after_any_operations(
             steps in prop::collection::vec((any::<bool>(), 1_u32..60, 0_u32..12), 1..40),
             window in (1_u32..60, 0_u32..20),
+            second in prop::collection::vec((1_u32..60, 0_u32..8), 0..8),
         ) {
             let mut coverage = Coverage::new();
             let mut model = BTreeSet::new();
@@ -212,6 +226,14 @@ mod tests {
             let asked = range(window.0, window.0 + window.1);
             let missing: BTreeSet<u32> = (window.0..=window.0 + window.1).filter(|seq| !model.contains(seq)).collect();
             prop_assert_eq!(numbers(&coverage.missing(asked)), missing.clone());
+            let held: BTreeSet<u32> = (window.0..=window.0 + window.1).filter(|seq| model.contains(seq)).collect();
+            prop_assert_eq!(numbers(&coverage.within(asked)), held.clone());
+            prop_assert_eq!(coverage.overlaps(asked), !held.is_empty());
+            let other: BTreeSet<u32> = second.iter().flat_map(|(from, length)| *from..=from + length).collect();
+            let second: Coverage = second.iter().map(|(from, length)| range(*from, from + length)).collect();
+            let shared = coverage.intersection(&second);
+            prop_assert_eq!(numbers(&shared), model.intersection(&other).copied().collect::<BTreeSet<u32>>());
+            prop_assert_eq!(&shared, &shared.ranges().iter().copied().collect::<Coverage>(), "the form is canonical");
             prop_assert_eq!(coverage.covers(asked), missing.is_empty());
             let watermark = model.contains(&window.0).then(|| (window.0..).take_while(|seq| model.contains(seq)).last().unwrap());
             prop_assert_eq!(coverage.watermark(asked.from_inclusive()).map(LedgerSeq::get), watermark);

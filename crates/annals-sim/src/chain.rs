@@ -65,6 +65,12 @@ impl ChainBuilder {
         self.previous_hash
     }
 
+    /// The same chain, exported in another form from the next ledger on.
+    #[must_use]
+    pub fn upgraded(self, format: Format) -> Self {
+        Self { format, ..self }
+    }
+
     /// Builds the next ledger.
     ///
     /// # Panics

@@ -9,10 +9,12 @@ mod fill;
 mod pipeline;
 
 use annals_core::{
-    Batch, BatchError, Census, ClassicPolicy, Coverage, LedgerRange, LedgerSeq, Network, Scope, check_ledger,
+    Batch, BatchError, Census, CheckedLedger, ClassicPolicy, Coverage, LedgerHash, LedgerRange, LedgerSeq, Network,
+    Scope, check_ledger,
 };
 use serde::Serialize;
 
+use self::fill::Filler;
 use crate::source::{LedgerSource, SourceError};
 use crate::store::{Fence, GapFailure, Pin, Request, Status, Store, StoreError};
 
@@ -143,21 +145,42 @@ pub fn check_source(job: &Job, source: &dyn LedgerSource) -> Result<(), Backfill
             asked: asked.to_owned(),
         });
     }
-    for pin in job.pins.iter().filter(|pin| job.range.contains(pin.seq)) {
-        // An object that cannot be read says nothing about the pin; filling the gap names it.
-        let objects = source.open(LedgerRange::single(pin.seq))?.filter_map(Result::ok);
-        let raw = objects.filter_map(|object| object.into_ledgers().ok()).flatten();
-        let mut checked = raw.filter_map(|raw| check_ledger(&raw.bytes, &job.network).ok());
-        if let Some(ledger) = checked.find(|ledger| ledger.seq == pin.seq && ledger.hash != pin.hash) {
-            return Err(BackfillError::PinContradicted {
-                source_name: source.name(),
-                seq: pin.seq,
-                pinned: pin.hash.to_string(),
-                found: ledger.hash.to_string(),
-            });
-        }
+    job.pins.iter().try_for_each(|pin| check_pin(job, source, *pin))
+}
+
+/// Compares a pin with what the source gives for its ledger or, where it gives nothing or the ledger lies below the
+/// range, with the hash by which the next ledger names it.
+fn check_pin(job: &Job, source: &dyn LedgerSource, pin: Pin) -> Result<(), BackfillError> {
+    let mut given = sound_ledgers(job, source, Some(pin.seq), |ledger| ledger.hash)?;
+    if given.is_empty() {
+        given = sound_ledgers(job, source, pin.seq.next(), |ledger| ledger.previous_hash)?;
     }
-    Ok(())
+    match given.first() {
+        // Where objects overlap, one that agrees is enough: filling the gap passes the others over.
+        Some(found) if !given.contains(&pin.hash) => Err(BackfillError::PinContradicted {
+            source_name: source.name(),
+            seq: pin.seq,
+            pinned: pin.hash.to_string(),
+            found: found.to_string(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Says of each sound version of ledger `seq` that the source holds what `tell` says. An object that cannot be read
+/// says nothing here; filling the gap names it.
+fn sound_ledgers(
+    job: &Job,
+    source: &dyn LedgerSource,
+    seq: Option<LedgerSeq>,
+    tell: impl Fn(&CheckedLedger) -> LedgerHash,
+) -> Result<Vec<LedgerHash>, BackfillError> {
+    let Some(seq) = seq.filter(|seq| job.range.contains(*seq)) else { return Ok(Vec::new()) };
+    let objects = source.open(LedgerRange::single(seq))?.filter_map(Result::ok);
+    let raw = objects.filter_map(|object| object.into_ledgers().ok()).flatten();
+    let of_seq = raw.filter(|raw| raw.seq.is_none_or(|named| named == seq));
+    let checked = of_seq.filter_map(|raw| check_ledger(&raw.bytes, &job.network).ok());
+    Ok(checked.filter(|ledger| ledger.seq == seq).map(|ledger| tell(&ledger)).collect())
 }
 
 /// Fills what the job asks for and the store lacks.
@@ -170,6 +193,11 @@ pub fn run(
     source: &dyn LedgerSource,
     progress: &dyn Progress,
 ) -> Result<Summary, BackfillError> {
+    // What was pinned before holds for every later job, too.
+    let mut job = job.clone();
+    let earlier = store.status()?.pins;
+    job.pins.extend(earlier.into_iter().filter(|pin| !job.pins.contains(pin)).collect::<Vec<_>>());
+    let job = &job;
     check_source(job, source)?;
     let fence = store.acquire()?;
     let request = Request {
@@ -180,30 +208,33 @@ pub fn run(
         pins: job.pins.clone(),
     };
     let plan = store.request(&request, fence)?;
-    progress.begin(job.range.count(), job.range.count() - plan.missing.count());
-    let mut fetched = 0;
-    let mut failures = Vec::new();
-    for gap in plan.missing.ranges() {
-        let filled = fill::fill_gap(job, *gap, store, fence, source, progress)?;
-        fetched += filled.stored.count();
-        for failure in &filled.failures {
-            store.record_failure(failure, fence)?;
-            progress.fault(failure);
-        }
-        failures.extend(filled.failures);
+    if let Some(old) = plan.lowered_start_from {
+        let new = job.range.from_inclusive();
+        tracing::info!("the archive's start is lowered from ledger {old} to {new}, by this request");
     }
+    progress.begin(job.range.count(), job.range.count() - plan.missing.count());
+    let filler = Filler { job, store, fence, source, source_name: source.name(), progress };
+    let failures = filler.fill(&plan.missing)?;
+    store.record_failures(&failures, fence)?;
+    failures.iter().for_each(|failure| progress.fault(failure));
     progress.end();
-    summarize(job, store, fetched, failures)
+    summarize(job, store, &plan.missing, failures)
 }
 
-fn summarize(job: &Job, store: &dyn Store, fetched: u64, failures: Vec<GapFailure>) -> Result<Summary, BackfillError> {
+fn summarize(
+    job: &Job,
+    store: &dyn Store,
+    asked: &Coverage,
+    failures: Vec<GapFailure>,
+) -> Result<Summary, BackfillError> {
     let status = store.status()?;
     let census: Census = store.tally(&job.scope, job.range)?;
     let covered = covered_by(&status, &job.scope);
     let missing = covered.missing(job.range);
     Ok(Summary {
         ledgers: job.range.count(),
-        fetched,
+        // A ledger that was fetched and is still not covered, for being poorer than the stored one, does not count.
+        fetched: asked.count() - asked.intersection(&missing).count(),
         events: census.total(),
         committed: census.committed,
         uncommitted: census.uncommitted,
@@ -237,7 +268,7 @@ fn commit(
     store: &dyn Store,
     fence: Fence,
     source_name: &str,
-    ledgers: Vec<annals_core::CheckedLedger>,
+    ledgers: Vec<CheckedLedger>,
 ) -> Result<u64, BackfillError> {
     let batch = Batch::checked(job.network.clone(), job.scope.clone(), job.classic, source_name, ledgers)?;
     Ok(store.commit(&batch, fence)?.events_added)

@@ -20,6 +20,11 @@ pub trait LedgerSource: Send + Sync {
     /// # Errors
     /// [`SourceError`] when nothing can be read at all.
     fn open(&self, range: LedgerRange) -> Result<ObjectStream, SourceError>;
+
+    /// Whether opening any range reads all that the source has, so that far-apart ranges are best read together.
+    fn reads_whole(&self) -> bool {
+        false
+    }
 }
 
 /// Objects in ascending order of their first ledger. An error names one object; the stream goes on after it.

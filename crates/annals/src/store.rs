@@ -271,7 +271,15 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`].
-    fn record_failure(&self, failure: &GapFailure, fence: Fence) -> Result<(), StoreError>;
+    fn record_failure(&self, failure: &GapFailure, fence: Fence) -> Result<(), StoreError> {
+        self.record_failures(core::slice::from_ref(failure), fence)
+    }
+
+    /// [`Store::record_failure`] for several at once, in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn record_failures(&self, failures: &[GapFailure], fence: Fence) -> Result<(), StoreError>;
 
     /// Marks an open incident as resolved; what is stored stays.
     ///

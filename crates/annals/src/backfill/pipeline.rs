@@ -2,10 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use annals_core::{CheckedLedger, LedgerFault, LedgerRange, LedgerSeq, Network, check_ledger};
+use annals_core::{CheckedLedger, Coverage, LedgerFault, LedgerRange, LedgerSeq, Network, check_ledger};
 
 use super::budget::Budget;
 use crate::source::{LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectStream, RawLedger, SourceError};
@@ -43,28 +43,38 @@ struct Ticket {
     result: Receiver<Result<Checked, ObjectFault>>,
 }
 
-/// Opens the source over `range` and hands every object over to `consume`, in order, until that fails.
+/// Opens the source once over all of `wanted` and hands every object that may hold some of it over to `consume`, in
+/// order, until that fails. Of an object's ledgers only the wanted ones are checked.
 pub(super) fn run<E: From<SourceError>>(
     source: &dyn LedgerSource,
-    range: LedgerRange,
+    wanted: &Coverage,
     network: &Network,
     mut consume: impl FnMut(Result<Checked, ObjectFault>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let stream = source.open(range)?;
+    let Some(span) = span(wanted) else { return Ok(()) };
+    let stream = source.open(span)?;
     let budget = Budget::new(IN_FLIGHT_BYTES_MAX);
     let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let (order, tickets) = sync_channel(IN_FLIGHT_OBJECTS_MAX);
     let (queue, tasks) = sync_channel(IN_FLIGHT_OBJECTS_MAX);
-    let tasks = Mutex::new(tasks);
+    // The queue ends with its workers: were they all to panic, the reader must not wait on it for ever.
+    let tasks = Arc::new(Mutex::new(tasks));
     thread::scope(|scope| {
-        scope.spawn(|| read(stream, &budget, order, queue));
+        scope.spawn(|| read(stream, wanted, &budget, order, queue));
         for _ in 0..workers {
-            scope.spawn(|| work(&tasks, &budget, network));
+            let tasks = Arc::clone(&tasks);
+            scope.spawn(|| work(tasks, wanted, &budget, network));
         }
+        drop(tasks);
         // Whatever ends this function must let the reader go, which in turn ends the workers.
         let _closing = Closing(&budget);
         hand_over(tickets, &budget, &mut consume)
     })
+}
+
+fn span(wanted: &Coverage) -> Option<LedgerRange> {
+    let (first, last) = (wanted.ranges().first()?, wanted.ranges().last()?);
+    LedgerRange::new(first.from_inclusive(), last.to_inclusive()).ok()
 }
 
 struct Closing<'a>(&'a Budget);
@@ -88,8 +98,15 @@ fn hand_over<E>(
     Ok(())
 }
 
-fn read(stream: ObjectStream, budget: &Budget, order: SyncSender<Ticket>, queue: SyncSender<Task>) {
+fn read(stream: ObjectStream, wanted: &Coverage, budget: &Budget, order: SyncSender<Ticket>, queue: SyncSender<Task>) {
     for object in stream {
+        let named = object.as_ref().map_or_else(|fault| fault.range, |object| object.named);
+        if named.is_some_and(|named| !wanted.overlaps(named)) {
+            if budget.is_closed() {
+                return;
+            }
+            continue;
+        }
         let (done, result) = sync_channel(1);
         let bytes = object.as_ref().map_or(0, weight);
         if !budget.claim(bytes) || order.send(Ticket { bytes, result }).is_err() {
@@ -113,7 +130,9 @@ fn weight(object: &LedgerObject) -> u64 {
     }
 }
 
-fn work(tasks: &Mutex<Receiver<Task>>, budget: &Budget, network: &Network) {
+// The queue is taken by value so that it ends with its last worker.
+#[allow(clippy::needless_pass_by_value, reason = "each worker owns a part of the queue")]
+fn work(tasks: Arc<Mutex<Receiver<Task>>>, wanted: &Coverage, budget: &Budget, network: &Network) {
     loop {
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Task { object, done }) = next else { return };
@@ -121,14 +140,15 @@ fn work(tasks: &Mutex<Receiver<Task>>, budget: &Budget, network: &Network) {
             continue;
         }
         // The writer may have stopped listening; then there is nothing left to do with the answer.
-        let _gone = done.send(check(object, network));
+        let _gone = done.send(check(object, wanted, network));
     }
 }
 
-fn check(object: LedgerObject, network: &Network) -> Result<Checked, ObjectFault> {
+fn check(object: LedgerObject, wanted: &Coverage, network: &Network) -> Result<Checked, ObjectFault> {
     let name = object.name.clone();
     let raw = object.into_ledgers()?;
     let outcome = |raw: RawLedger| Outcome { named: raw.seq, ledger: check_ledger(&raw.bytes, network).map(Box::new) };
-    let ledgers = raw.into_iter().map(outcome).collect();
+    let is_wanted = |raw: &RawLedger| raw.seq.is_none_or(|seq| wanted.contains(seq));
+    let ledgers = raw.into_iter().filter(is_wanted).map(outcome).collect();
     Ok(Checked { object: name, ledgers })
 }

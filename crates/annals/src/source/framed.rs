@@ -63,6 +63,10 @@ impl LedgerSource for FramedSource {
             Err(source) => Err(SourceError::Transient { path: self.path.clone(), source }),
         }
     }
+
+    fn reads_whole(&self) -> bool {
+        true
+    }
 }
 
 /// The file, after the bytes that were read to see what it is.

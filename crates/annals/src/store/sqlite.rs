@@ -2,9 +2,9 @@
 //!
 //! One connection writes, a few read. The writer holds a lock on a file beside the database for as long as it
 //! lives, so that a second writer is told at once; readers of any process run beside it. The database is in WAL
-//! mode with `synchronous=FULL`: what a commit returned for survives a power cut.
+//! mode with `synchronous=FULL`: what a commit returned for survives a power cut. A commit that failed may, as with
+//! any database, have taken effect and only its answer was lost; committing the same again then changes nothing.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +13,7 @@ use annals_core::{Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Posi
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::commit::Halt;
+use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
@@ -60,7 +61,7 @@ pub struct SqliteStore {
     // only then the lock is let go.
     readers: ReaderPool,
     writer: Option<Mutex<Connection>>,
-    _lock: Option<File>,
+    _lock: Option<WriterLock>,
 }
 
 impl SqliteStore {
@@ -178,9 +179,11 @@ impl Store for SqliteStore {
         }
     }
 
-    fn record_failure(&self, failure: &GapFailure, fence: Fence) -> Result<(), StoreError> {
+    fn record_failures(&self, failures: &[GapFailure], fence: Fence) -> Result<(), StoreError> {
         let now_ms = self.clock.now_unix_ms();
-        self.named(self.write_fenced(fence, |connection| request::record_failure(connection, failure, now_ms)))
+        self.named(self.write_fenced(fence, |connection| {
+            failures.iter().try_for_each(|failure| request::record_failure(connection, failure, now_ms))
+        }))
     }
 
     fn resolve_incident(&self, id: u64, note: Option<&str>, fence: Fence) -> Result<(), StoreError> {

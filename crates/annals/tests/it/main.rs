@@ -8,6 +8,7 @@
 
 mod binary;
 mod cli;
+mod fill;
 mod history;
 mod kill;
 mod shared;

@@ -281,6 +281,18 @@ fn a_chain_that_does_not_link_to_the_stored_one_is_refused_whole() {
 }
 
 #[test]
+fn inv_11_lowering_the_start_is_printed_and_moves_no_mark_back() {
+    let data = tempfile::tempdir().unwrap();
+    let lake = Lake::sound();
+    let first = Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, "104:108")).ends_with(0);
+    assert_eq!(first.json()["verified_through"], 108);
+    assert!(!first.stderr.contains("start is lowered"), "{first:?}");
+    let lower = Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, "101:105")).ends_with(0);
+    assert!(lower.stderr.contains("start is lowered from ledger 104 to 101"), "{lower:?}");
+    assert_eq!(lower.json()["verified_through"], 108);
+}
+
+#[test]
 fn a_pin_that_the_chain_contradicts_refuses_before_anything_is_written() {
     let lake = Lake::sound();
     let ledgers = chain(PASSPHRASE, 7, None);
@@ -292,4 +304,44 @@ fn a_pin_that_the_chain_contradicts_refuses_before_anything_is_written() {
     assert!(!data.exists(), "nothing is written");
     let right = format!("106:{}", ledgers[6].hash);
     Ran::of(backfill(&lake.path(), &data, PASSPHRASE, "100:111").args(["--pin", &right])).ends_with(0);
+}
+
+#[test]
+fn b5_of_five_bad_objects_four_close_and_the_fifth_stays_listed_with_its_attempts() {
+    let (lake, sound) = (Lake::sound(), Lake::sound());
+    let bad = [101, 103, 105, 107, 111];
+    bad.iter().for_each(|number| fs::write(lake.object(*number), b"garbage").unwrap());
+    let data = tempfile::tempdir().unwrap();
+    let run = |code| Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, "100:111")).ends_with(code).json();
+    let listed = || -> Vec<(u64, u64)> {
+        let number = |gap: &Value, key: &str| gap[key].as_u64().unwrap();
+        gaps(data.path()).iter().map(|gap| (number(gap, "from"), number(gap, "attempts"))).collect()
+    };
+    assert_eq!(run(3)["fetched"], json!(7));
+    assert_eq!(listed(), [(101, 1), (103, 1), (105, 1), (107, 1), (111, 1)]);
+    assert_eq!(run(3)["fetched"], json!(0));
+    assert_eq!(listed(), [(101, 2), (103, 2), (105, 2), (107, 2), (111, 2)]);
+    for number in &bad[..4] {
+        fs::copy(sound.object(*number), lake.object(*number)).unwrap();
+    }
+    let third = run(3);
+    assert_eq!((third["fetched"].clone(), third["ingested_through"].clone()), (json!(4), json!(110)));
+    assert_eq!(listed(), [(111, 3)]);
+    let left = &gaps(data.path())[0];
+    assert_eq!(left["last_code"], "NOT_ZSTD");
+    assert!(left["last_error"].as_str().unwrap().contains("111"), "{left}");
+}
+
+#[test]
+fn an_object_that_cannot_be_read_is_listed_and_is_no_contradiction() {
+    for number in [FIRST, VICTIM, LAST] {
+        let (lake, data) = (Lake::sound(), tempfile::tempdir().unwrap());
+        fs::remove_file(lake.object(number)).unwrap();
+        fs::create_dir(lake.object(number)).unwrap();
+        let ran = Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, "100:111")).ends_with(1);
+        assert_eq!(ran.json()["fetched"], json!(11));
+        let listed = gaps(data.path());
+        assert_eq!(listed[0]["last_code"], "UNREADABLE_OBJECT", "{listed:?}");
+        assert!(listed[0]["last_error"].as_str().unwrap().contains("directory"), "the cause is told: {listed:?}");
+    }
 }

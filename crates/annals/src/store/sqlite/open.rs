@@ -72,8 +72,8 @@ fn inspect(path: &Path) -> Result<Found, StoreError> {
 pub(super) struct Opened {
     /// The one connection that writes.
     pub(super) connection: Connection,
-    /// The lock that keeps other writers out for as long as it is open.
-    pub(super) lock: File,
+    /// Keeps other writers out.
+    pub(super) lock: WriterLock,
     /// The schema's version before this program migrated it; 0 for a new archive.
     pub(super) schema_before: u32,
 }
@@ -94,12 +94,25 @@ pub(super) fn open_writer(dir: &Path, create: bool) -> Result<Opened, StoreError
     Ok(Opened { connection, lock, schema_before })
 }
 
-fn take_lock(dir: &Path) -> Result<File, StoreError> {
+/// The lock that keeps other writers out for as long as it lives.
+pub(super) struct WriterLock(File);
+
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        // Closing alone would not do: a process that is just being forked holds the same open file until it is
+        // another program. What cannot be unlocked goes with the last of its holders.
+        if let Err(error) = self.0.unlock() {
+            tracing::warn!("the archive's lock was not let go at once: {error}");
+        }
+    }
+}
+
+fn take_lock(dir: &Path) -> Result<WriterLock, StoreError> {
     let path = dir.join(LOCK_FILE);
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| failure::file(&path, error))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(WriterLock(file)),
         Err(TryLockError::WouldBlock) => Err(StoreError::WriterBusy),
         Err(TryLockError::Error(error)) => Err(failure::file(&path, error)),
     }
@@ -168,4 +181,20 @@ pub(super) fn bound_log(connection: &Connection, path: &Path) -> Result<(), Stor
     let emptied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(emptied?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_let_go_although_a_process_that_is_being_forked_holds_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = take_lock(folder.path()).unwrap();
+        let forked = lock.0.try_clone().unwrap();
+        assert!(matches!(take_lock(folder.path()), Err(StoreError::WriterBusy)));
+        drop(lock);
+        take_lock(folder.path()).unwrap();
+        drop(forked);
+    }
 }

@@ -18,12 +18,12 @@ pub(super) struct Upgrades<'c> {
 
 impl<'c> Upgrades<'c> {
     pub(super) fn new(connection: &'c Connection) -> Result<Self, StoreError> {
-        let keep = "/* versions::keep */ INSERT INTO event_versions SELECT feed_position, :at, toid, event_index, \
+        let keep = "/* versions::new */ INSERT INTO event_versions SELECT feed_position, :at, toid, event_index, \
                     topic0_key, tx_order, successful, close_time_ms, proof, NULL, rewritten_xdr \
                     FROM events WHERE feed_position = :feed";
-        let keep_bytes = "/* versions::keep_bytes */ UPDATE event_versions SET event_xdr = :xdr \
+        let keep_bytes = "/* versions::new */ UPDATE event_versions SET event_xdr = :xdr \
                           WHERE event_feed_position = :feed AND event_xdr IS NULL";
-        let update = "/* versions::update */ UPDATE events SET event_xdr = :xdr, proof = :proof, \
+        let update = "/* versions::new */ UPDATE events SET event_xdr = :xdr, proof = :proof, \
                       rewritten_xdr = :rewritten, tx_order = :tx_order, successful = :successful, \
                       close_time_ms = :close_time, topic0_key = :topic0, upgraded_at = :at \
                       WHERE feed_position = :feed";

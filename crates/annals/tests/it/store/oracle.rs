@@ -124,6 +124,10 @@ impl Oracle {
         if ledgers.iter().any(|ledger| self.pins.get(&ledger.seq.get()).is_some_and(|pin| *pin != ledger.hash)) {
             return Err("PIN_CONTRADICTED");
         }
+        let pinned_below = self.pins.get(&(first.seq.get() - 1));
+        if pinned_below.is_some_and(|pin| *pin != first.previous_hash) {
+            return Err("PIN_CONTRADICTED");
+        }
         if ledgers.iter().any(|ledger| known(ledger.seq.get()).is_some_and(|stored| stored.hash != ledger.hash)) {
             return Err("INCIDENT");
         }
@@ -139,7 +143,7 @@ impl Oracle {
                 || known(ledger.seq.get()).is_some()
                 || self.pins.contains_key(&ledger.seq.get())
         };
-        if below.is_none() && above.is_none() && !ledgers.iter().any(tied) {
+        if below.is_none() && above.is_none() && pinned_below.is_none() && !ledgers.iter().any(tied) {
             return Err("NETWORK_UNPROVEN");
         }
         for ledger in ledgers {

@@ -118,7 +118,7 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        let fixture = SqliteFixture::new();
+        let fixture = SqliteFixture::in_memory();
         let mut run = Self { fence: Fence { number: 0, epoch: 0 }, oracle: Oracle::default(), fixture };
         run.take_over();
         run

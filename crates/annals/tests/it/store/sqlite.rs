@@ -19,18 +19,17 @@ pub struct SqliteFixture {
 
 impl SqliteFixture {
     pub fn new() -> Self {
-        Self::in_dir(tempfile::tempdir().unwrap())
+        Self::in_folder(tempfile::tempdir().unwrap())
     }
 
-    /// A store whose files are kept in memory where the system offers that: for tests of many small commits, each of
-    /// which would wait for the disk.
+    /// A store on a file system in memory where there is one: for thousands of small commits, whose syncs would
+    /// take the test's time.
     pub fn in_memory() -> Self {
-        let memory = std::path::Path::new("/dev/shm");
-        let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-        Self::in_dir(dir.unwrap())
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self::in_folder(dir.unwrap())
     }
 
-    fn in_dir(dir: TempDir) -> Self {
+    fn in_folder(dir: TempDir) -> Self {
         let store = Some(SqliteStore::create_or_open(dir.path(), clock()).unwrap());
         Self { store, dir }
     }

@@ -21,6 +21,7 @@ macro_rules! on_every_case {
                 another_network_and_another_policy_are_refused_before_any_write,
                 a_pin_that_the_chain_contradicts_is_refused_before_any_write,
                 a_pinned_ledger_says_so_whenever_the_pin_came,
+                a_batch_that_contradicts_the_pin_just_below_it_is_refused,
             ];
             commits: [
                 a_commit_is_there_after_a_restart,
@@ -91,6 +92,7 @@ macro_rules! on_every_case {
                 checked_events_are_only_confirmed_by_unverified_ones,
                 what_nobody_checked_is_never_vouched_for_by_another_contracts_ledger,
                 another_digest_of_an_equally_rich_ledger_is_an_incident,
+                without_classic_events_by_policy_no_source_is_too_poor,
             ];
         }
     };

@@ -61,15 +61,16 @@ pub(super) fn store(
     let linked = check_links(connection, batch.range(), offered)?;
     let proven = linked
         || stored.iter().any(Option::is_some)
-        || offered.iter().any(|ledger| ledger.network_proof == NetworkProof::Proven || is_pinned(ledger, &pins));
+        || offered.iter().any(|ledger| ledger.network_proof == NetworkProof::Proven || is_pinned(ledger, &pins))
+        || offered.first().is_some_and(|first| pin_below(first, &pins).is_some());
     if !proven {
         return Err(StoreError::NetworkUnproven { seq: batch.range().from_inclusive() }.into());
     }
     let relations = merge_events(connection, batch, offered, &stored, progress)?;
-    let provenance = |ledger| Provenance { source: batch.source(), pinned: is_pinned(ledger, &pins), feed_position: 0 };
     for (ledger, relation) in offered.iter().zip(&relations) {
-        // An earlier ledger of this loop changes nothing but the count, so all rows carry the commit's own number.
-        let row = Provenance { feed_position: progress.next_position(), ..provenance(ledger) };
+        // Rows take no number of their own, so that all carry the commit's.
+        let feed_position = progress.next_position();
+        let row = Provenance { source: batch.source(), pinned: is_pinned(ledger, &pins), feed_position };
         write_row(connection, ledger, *relation, &row, progress)?;
         // What another key holds of the ledger came from a source that proves nothing, so that the ledger is not
         // verified for that one, and `verified` is said of all keys together.
@@ -93,7 +94,19 @@ fn check_pins(offered: &[CheckedLedger], pins: &[Pin]) -> Result<(), StoreError>
             return Err(StoreError::PinContradicted { seq: ledger.seq, pinned, found });
         }
     }
-    Ok(())
+    // Inside, the links were checked; below its first ledger only a pin knows what must be there.
+    let first = offered.first().and_then(|first| Some((first, pin_below(first, pins)?)));
+    match first.filter(|(first, pin)| first.previous_hash != pin.hash) {
+        Some((first, pin)) => {
+            let (pinned, found) = (pin.hash.to_string(), first.previous_hash.to_string());
+            Err(StoreError::PinContradicted { seq: pin.seq, pinned, found })
+        }
+        None => Ok(()),
+    }
+}
+
+fn pin_below<'a>(ledger: &CheckedLedger, pins: &'a [Pin]) -> Option<&'a Pin> {
+    pins.iter().find(|pin| Some(pin.seq) == ledger.seq.previous())
 }
 
 fn is_pinned(ledger: &CheckedLedger, pins: &[Pin]) -> bool {

@@ -68,15 +68,15 @@ impl Shape {
         let sorted = format!("ORDER BY toid {direction}, event_index {direction}");
         match self {
             Self::Contract => format!(
-                "/* pages::contract */ SELECT {COLUMNS} FROM events INDEXED BY events_by_contract \
+                "/* streams::sql */ SELECT {COLUMNS} FROM events INDEXED BY events_by_contract \
                  WHERE contract_id = ?5 AND {SPAN} {sorted}"
             ),
             Self::Topic => format!(
-                "/* pages::topic */ SELECT {COLUMNS} FROM events INDEXED BY events_by_topic \
+                "/* streams::sql */ SELECT {COLUMNS} FROM events INDEXED BY events_by_topic \
                  WHERE topic0_key = ?5 AND {SPAN} {sorted}"
             ),
             Self::FormerTopic => format!(
-                "/* pages::former_topic */ SELECT {COLUMNS} FROM (SELECT event_feed_position AS event_row, \
+                "/* streams::sql */ SELECT {COLUMNS} FROM (SELECT event_feed_position AS event_row, \
                  toid AS former_toid, event_index AS former_index FROM event_versions \
                  INDEXED BY event_versions_by_topic WHERE event_xdr IS NOT NULL AND topic0_key = ?5 \
                  AND replaced_at > ?6 AND {SPAN}) CROSS JOIN events ON feed_position = event_row \

@@ -171,3 +171,17 @@ pub fn a_pinned_ledger_says_so_whenever_the_pin_came(fixture: &mut dyn StoreFixt
     assert_eq!(anchors, ["source", "pinned", "source", "pinned", "source"]);
     assert_eq!(store.status().unwrap().pins, pins);
 }
+
+pub fn a_batch_that_contradicts_the_pin_just_below_it_is_refused(fixture: &mut dyn StoreFixture) {
+    let store = fixture.store();
+    let fence = store.acquire().unwrap();
+    let pins = vec![Pin { seq: seq(9), hash: hash(9) }];
+    store.request(&Request { pins, ..request(Scope::All, 1, 20) }, fence).unwrap();
+    let before = snapshot(store);
+    let other = annals_core::CheckedLedger { previous_hash: forked(9).hash, ..ledger(10, ClassicEvents::Present) };
+    let refused = store.commit(&batch_of(Scope::All, vec![other]), fence).unwrap_err();
+    assert!(matches!(&refused, StoreError::PinContradicted { seq: at, found, .. }
+        if *at == seq(9) && *found == forked(9).hash.to_string()));
+    assert_eq!(snapshot(store), before);
+    store.commit(&full(10, 12), fence).unwrap();
+}

@@ -1,7 +1,7 @@
 //! Which events a filter finds.
 
 use annals::store::{Bound, EventFilter, Order, PageQuery, Store};
-use annals_core::{Batch, ClassicEvents, Event, LedgerSeq, Position, ProofClass, Scope};
+use annals_core::{Batch, ClassicEvents, Event, LedgerSeq, Position, ProofClass, Scope, TxHash};
 use stellar_xdr::ScVal;
 
 use crate::store::fixtures::*;
@@ -11,6 +11,9 @@ use crate::store::topics::*;
 
 /// An event's topics, as the test made them.
 type Made = (Event, Vec<ScVal>);
+
+/// Types, a topic at each place, and a transaction.
+type Asked = (&'static [&'static str], [Option<ScVal>; 4], Option<TxHash>);
 
 /// Stores ledgers of events of contract 1; what the archive must then show of them.
 fn stored(store: &dyn Store, ledgers: Vec<annals_core::CheckedLedger>) -> Answer {
@@ -85,7 +88,7 @@ pub fn filters_find_what_a_plain_search_finds(fixture: &mut dyn StoreFixture) {
     };
     let none = || places(None, None, None, None);
     let two = Some(tx_hash(seq(5), 2));
-    let cases: Vec<(&[&str], [Option<ScVal>; 4], Option<annals_core::TxHash>)> = vec![
+    let cases: Vec<Asked> = vec![
         (&["transfer"], none(), None),
         (&["transfer", "mint", "transfer", "nothing"], none(), None),
         (&["nothing"], none(), None),
@@ -100,7 +103,7 @@ pub fn filters_find_what_a_plain_search_finds(fixture: &mut dyn StoreFixture) {
         (&[], none(), two),
         (&["transfer"], none(), two),
         (&[], places(None, Some(number(1)), None, None), two),
-        (&[], none(), Some(annals_core::TxHash([9; 32]))),
+        (&[], none(), Some(TxHash([9; 32]))),
     ];
     for (types, topics, tx_hash) in cases {
         let takes = |event: &Event| {

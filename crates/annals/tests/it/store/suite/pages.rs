@@ -193,15 +193,11 @@ pub fn i8_rows_and_coverage_are_of_one_snapshot(fixture: &mut dyn StoreFixture) 
             loop {
                 let still = writing.load(Ordering::Acquire);
                 let page = store.page(&first_page(contract(1), Some(seq(1)), None, 1_000)).unwrap();
-                let expected = page.window.to_inclusive.map(|to| {
+                let expected: Option<Vec<Event>> = page.window.to_inclusive.map(|to| {
                     let whole = full(1, to.get());
                     whole.events().filter(|event| event.contract_id == Some(contract(1))).cloned().collect()
                 });
-                assert_eq!(
-                    page.events,
-                    expected.unwrap_or_else(Vec::new),
-                    "all rows of the covered ledgers, no others"
-                );
+                assert_eq!(page.events, expected.unwrap_or_default(), "all rows of the covered ledgers, no others");
                 assert_eq!(judge(&page).is_complete(), page.window.to_inclusive.is_some());
                 assert_eq!(page.view.coverage.latest(), page.window.to_inclusive);
                 ends.push(page.window.to_inclusive);

@@ -2,8 +2,8 @@
 
 use annals::store::{IncidentKind, StoreError};
 use annals_core::{
-    Batch, CheckedLedger, ClassicEvents, Event, EventsDigest, IncompleteReason, LedgerSeq, Position, ProofClass, Scope,
-    ScopeKey,
+    Batch, CheckedLedger, ClassicEvents, ClassicPolicy, Event, EventsDigest, IncompleteReason, LedgerSeq, Position,
+    ProofClass, Scope, ScopeKey,
 };
 
 use crate::store::fixtures::*;
@@ -283,4 +283,28 @@ pub fn what_nobody_checked_is_never_vouched_for_by_another_contracts_ledger(fixt
     }
     assert!(store.incidents().unwrap().is_empty());
     assert_eq!(store.status().unwrap().events.unverified, 0);
+}
+
+pub fn without_classic_events_by_policy_no_source_is_too_poor(fixture: &mut dyn StoreFixture) {
+    let store = fixture.store();
+    let fence = store.acquire().unwrap();
+    let dropping = |scope| annals::store::Request { classic: ClassicPolicy::Drop, ..request(scope, 1, 9) };
+    let batch = |scope: &Scope, from, to, classic| {
+        let ledgers = (from..=to).map(|number| ledger(number, classic)).collect();
+        Batch::checked(network(), scope.clone(), ClassicPolicy::Drop, SOURCE, ledgers).unwrap()
+    };
+    let (one, two) = (contracts(&[1]), contracts(&[2]));
+    store.request(&dropping(one.clone()), fence).unwrap();
+    store.commit(&batch(&one, 1, 9, Present), fence).unwrap();
+    store.request(&dropping(two.clone()), fence).unwrap();
+    store.commit(&batch(&two, 1, 9, Absent), fence).unwrap();
+    let status = store.status().unwrap();
+    assert_eq!(status.covered(ScopeKey::Contract(contract(2))), coverage(&[(1, 9)]));
+    assert!(status.gaps.is_empty());
+    assert_eq!((status.events.uncommitted, status.classic), (0, ClassicPolicy::Drop));
+    let proven = full(1, 9).events().filter(|event| event.proof == ProofClass::Committed).cloned().collect::<Vec<_>>();
+    assert_eq!(all_events(store, 100), proven);
+    // Events that nothing classifies could be classic ones, so that such an archive takes none of them.
+    let unclassified = unverified(Scope::All, 1, 2, Present);
+    assert!(matches!(store.commit(&unclassified, fence), Err(StoreError::PolicyMismatch { stored: "drop" })));
 }

@@ -1,0 +1,77 @@
+//! Why asked-for ledgers were not stored, gathered while a source is read.
+
+use annals_core::{Coverage, LedgerRange};
+
+use crate::store::GapFailure;
+
+/// Neighbouring ledgers that fail alike are listed one by one up to so many failures, and as ranges above.
+const LISTED_SINGLY: usize = 1000;
+
+/// The code of ledgers that the source does not hold.
+pub(in crate::backfill) const NOT_IN_SOURCE: &str = "NOT_IN_SOURCE";
+/// The code of ledgers that stand in the source behind later ones, deeper than a backfill sorts.
+pub(super) const OUT_OF_ORDER: &str = "OUT_OF_ORDER";
+
+/// Whether a failure's code says that ledgers are absent or unreadable, and not that they contradict the chain.
+pub(in crate::backfill) fn is_absence(code: &str) -> bool {
+    [NOT_IN_SOURCE, OUT_OF_ORDER, "UNREADABLE_OBJECT", "NETWORK_UNPROVEN"].contains(&code)
+}
+
+/// The failures of one reading.
+#[derive(Default)]
+pub(super) struct Failures {
+    placed: Vec<GapFailure>,
+    /// The first fault of an object that does not tell which ledgers it holds.
+    unplaced: Option<(&'static str, String)>,
+}
+
+impl Failures {
+    /// Adds a failure; no range where it is not known which ledgers are lost.
+    pub(super) fn add(&mut self, range: Option<LedgerRange>, code: &'static str, message: String) {
+        let Some(range) = range else {
+            self.unplaced.get_or_insert((code, message));
+            return;
+        };
+        let listed = self.placed.len();
+        if let Some(last) = self.placed.last_mut()
+            && listed >= LISTED_SINGLY
+            && last.code == code
+            && last.range.to_inclusive().next() == Some(range.from_inclusive())
+        {
+            let from = last.range.from_inclusive();
+            last.range = LedgerRange::new(from, range.to_inclusive()).expect("the range was extended upwards");
+            return;
+        }
+        self.placed.push(GapFailure { range, code: code.to_owned(), message });
+    }
+
+    /// Says of each ledger of `missing`, once, why it is: another object may have brought what a bad one lacked, so
+    /// only what is still missing has failed.
+    pub(super) fn explain(self, missing: &Coverage, late: &Coverage, source_name: &str) -> Vec<GapFailure> {
+        let mut unexplained = missing.clone();
+        let mut explained = Vec::new();
+        let mut explain = |range: LedgerRange, code: &str, message: &str| {
+            let rest = unexplained.within(range);
+            unexplained.remove(range);
+            explained.extend(rest.ranges().iter().map(|range| GapFailure {
+                range: *range,
+                code: code.to_owned(),
+                message: message.to_owned(),
+            }));
+        };
+        for failure in &self.placed {
+            explain(failure.range, &failure.code, &failure.message);
+        }
+        for range in late.ranges() {
+            let message = format!("{source_name} holds it behind later ledgers: run the same command again");
+            explain(*range, OUT_OF_ORDER, &message);
+        }
+        let (code, message) =
+            self.unplaced.unwrap_or_else(|| (NOT_IN_SOURCE, format!("{source_name} does not hold it")));
+        for range in missing.ranges() {
+            explain(*range, code, &message);
+        }
+        explained.sort_by_key(|failure| failure.range);
+        explained
+    }
+}

@@ -1,0 +1,8 @@
+//! Filling gaps through the library: odd sources, failing stores, and what must hold after each run.
+
+mod bench;
+mod limits;
+mod order;
+mod pins;
+mod scopes;
+mod stops;
