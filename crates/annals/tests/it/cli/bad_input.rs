@@ -9,7 +9,12 @@ use annals::store::SqliteStore;
 use crate::binary::{Ran, annals, backfill, report};
 use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, names};
 
-const READING_VERBS: [&[&str]; 7] = [
+const CONTRACT: &str = "CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA";
+const READING_VERBS: [&[&str]; 11] = [
+    &["serve", "--port", "0"],
+    &["contracts", "list"],
+    &["contracts", "add", CONTRACT],
+    &["contracts", "declare", CONTRACT, "--kind", "wasm"],
     &["export"],
     &["verify"],
     &["status"],
