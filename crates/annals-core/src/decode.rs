@@ -78,3 +78,13 @@ pub fn pre_image_events(xdr: &[u8]) -> Result<Vec<EventView<'_>>, DecodeError> {
     reader.finish()?;
     Ok(events)
 }
+
+/// Checks that `xdr` is one `ScVal` in its canonical encoding, and nothing more.
+///
+/// # Errors
+/// [`DecodeError`].
+pub fn check_value(xdr: &[u8]) -> Result<(), DecodeError> {
+    let mut reader = Reader::new(xdr);
+    reader.skip::<stellar_xdr::ScVal>("ScVal")?;
+    reader.finish()
+}

@@ -11,6 +11,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{Flags, Key, Layers, Settings};
 
 mod backfill;
+mod contracts;
 mod error;
 mod export;
 mod gaps;
@@ -20,6 +21,7 @@ mod migrate;
 mod outcome;
 mod output;
 mod progress;
+mod serve;
 mod status;
 mod verify;
 
@@ -40,6 +42,7 @@ Examples:
   annals status
   annals export --format jsonl --output events.jsonl
   annals verify
+  annals serve
 
 Configuration: a flag --x-y is also the environment variable X_Y and the line x_y = … of annals.toml; a flag
 beats the environment, which beats the file. Lists are repeated flags, a value with commas in the environment,
@@ -87,6 +90,8 @@ struct Json {
 enum Verb {
     /// Fill the archive with ledgers of a lake or a file, and verify each
     Backfill(Box<backfill::Arguments>),
+    /// Answer readers over HTTP
+    Serve(serve::Arguments),
     /// Write every event in canonical order
     Export(export::Arguments),
     /// Hash and link everything stored again, offline
@@ -95,6 +100,8 @@ enum Verb {
     Status(status::Arguments),
     /// List the ledgers that are missing
     Gaps(gaps::Arguments),
+    /// Name the contracts to watch, and say what they are
+    Contracts(contracts::Arguments),
     /// List what contradicted the archive, and resolve it
     Incidents(incidents::Arguments),
     /// Bring the archive's schema up to this version
@@ -106,6 +113,8 @@ impl Verb {
         match self {
             Self::Export(_) => false,
             Self::Backfill(verb) => verb.json.json,
+            Self::Serve(verb) => verb.json.json,
+            Self::Contracts(verb) => verb.is_json(),
             Self::Verify(verb) => verb.json.json,
             Self::Status(verb) => verb.json.json,
             Self::Gaps(verb) => verb.json.json,
@@ -117,6 +126,7 @@ impl Verb {
     fn flags(&self, shared: &Shared) -> Flags {
         let mut flags = match self {
             Self::Backfill(verb) => verb.flags(),
+            Self::Serve(verb) => verb.flags(),
             _ => Flags::default(),
         };
         flags.give(Key::DataDir, shared.data_dir.clone());
@@ -162,6 +172,8 @@ fn run(arguments: Arguments) -> Result<Outcome, CliError> {
     let context = Context { settings, clock, output: Output::new(verb.is_json()) };
     match verb {
         Verb::Backfill(_) => backfill::run(&context),
+        Verb::Serve(_) => serve::run(&context),
+        Verb::Contracts(verb) => contracts::run(&verb, &context),
         Verb::Export(verb) => export::run(&verb, &context),
         Verb::Verify(_) => verify::run(&context),
         Verb::Status(_) => status::run(&context),

@@ -12,10 +12,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 mod error;
+mod serving;
 mod settings;
 mod window;
 
 pub use error::{BadValue, ConfigError};
+pub use serving::AllowedOrigins;
 pub use settings::{Settings, SourceChoice};
 pub use window::{Ends, WindowError, parse_ends, parse_seq};
 
@@ -47,13 +49,19 @@ pub enum Key {
     Classic,
     /// Whether a lake may hold objects of different sizes.
     MixedLayout,
+    /// Where the server listens.
+    Listen,
+    /// The port that the server listens on where nobody says where it listens.
+    Port,
+    /// Pages of which origins may read the server's answers.
+    AllowedOrigin,
     /// Which log lines are shown.
     Log,
 }
 
 impl Key {
     /// Every key.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::DataDir,
         Self::Network,
         Self::NetworkPassphrase,
@@ -65,6 +73,9 @@ impl Key {
         Self::Pin,
         Self::Classic,
         Self::MixedLayout,
+        Self::Listen,
+        Self::Port,
+        Self::AllowedOrigin,
         Self::Log,
     ];
 
@@ -83,6 +94,9 @@ impl Key {
             Self::Pin => "pin",
             Self::Classic => "classic",
             Self::MixedLayout => "mixed_layout",
+            Self::Listen => "listen",
+            Self::Port => "port",
+            Self::AllowedOrigin => "allowed_origin",
             Self::Log => "log",
         }
     }
@@ -102,7 +116,7 @@ impl Key {
     /// Whether the key takes several values.
     #[must_use]
     pub fn is_list(self) -> bool {
-        matches!(self, Self::Contract | Self::Pin)
+        matches!(self, Self::Contract | Self::Pin | Self::AllowedOrigin)
     }
 
     fn from_name(name: &str) -> Option<Self> {
@@ -250,12 +264,12 @@ fn parse_file(path: &Path, text: &str) -> Result<BTreeMap<Key, Given>, ConfigErr
 fn scalar(key: Key, origin: &Origin, value: &toml::Value) -> Result<String, BadValue> {
     match value {
         toml::Value::String(text) => Ok(text.clone()),
-        toml::Value::Integer(number) if matches!(key, Key::From | Key::To) => Ok(number.to_string()),
+        toml::Value::Integer(number) if matches!(key, Key::From | Key::To | Key::Port) => Ok(number.to_string()),
         toml::Value::Boolean(choice) if key == Key::MixedLayout => Ok(choice.to_string()),
         other => {
             let right = match key {
                 Key::MixedLayout => "true or false",
-                Key::From | Key::To => "a number, or text in quotes",
+                Key::From | Key::To | Key::Port => "a number, or text in quotes",
                 _ if key.is_list() => "a list of texts in quotes",
                 _ => "text in quotes",
             };

@@ -5,14 +5,16 @@
 
 use annals_core::chain::Neighbours;
 use annals_core::{
-    Batch, Census, ClassicEvents, ClassicPolicy, Coverage, Event, EventsDigest, LedgerHash, LedgerRange, LedgerSeq,
-    Network, Position, ProofMaterial, Scope, ScopeKey,
+    Batch, Census, ClassicEvents, ClassicPolicy, ContractId, Coverage, Event, EventsDigest, LedgerHash, LedgerRange,
+    LedgerSeq, Network, Position, ProofMaterial, Scope, ScopeKey,
 };
 
 mod error;
+mod page;
 pub mod sqlite;
 
 pub use error::StoreError;
+pub use page::{Bound, Contract, ContractKind, ContractView, EventFilter, EventLookup, Order, Page, PageQuery};
 pub use sqlite::SqliteStore;
 
 /// The right to write archive rows.
@@ -25,7 +27,8 @@ pub struct Fence {
 }
 
 /// A number that grows with every commit, in commit order. Each event has one of its own; each commit uses one
-/// more for itself, so that a commit without events has a position too.
+/// more for itself, so that a commit without events has a position too. So does an operator's act that changes what
+/// later pages may say of ledgers that are stored already: resolving an incident, declaring a contract's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FeedPosition(pub u64);
 
@@ -327,4 +330,42 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError`].
     fn tally(&self, scope: &Scope, range: LedgerRange) -> Result<Census, StoreError>;
+
+    /// One page of a contract's events together with the coverage that judges it, all of one snapshot and one feed
+    /// position (INV-1, INV-5). A first page takes the snapshot's own feed position and resolves the window; a later
+    /// one shows only what was committed at or before the first page's position.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn page(&self, query: &PageQuery) -> Result<Page, StoreError>;
+
+    /// What the archive knows of a contract now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn contract(&self, id: ContractId) -> Result<ContractView, StoreError>;
+
+    /// The contracts that somebody named to the archive, by id.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn contracts(&self) -> Result<Vec<Contract>, StoreError>;
+
+    /// Names a contract to the archive, or says more of one; what is none is left as it was. Opens no coverage.
+    ///
+    /// # Errors
+    /// [`StoreError::NotRequested`] in an archive of no network yet, [`StoreError::StaleFence`].
+    fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError>;
+
+    /// The event at a position.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn event(&self, position: Position) -> Result<EventLookup, StoreError>;
+
+    /// The archive's own secret, made at its creation: what it signs cursors with.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn cursor_key(&self) -> Result<[u8; 32], StoreError>;
 }

@@ -77,6 +77,16 @@ impl<'a> EventView<'a> {
         padded.get(..usize::try_from(u32::from_be_bytes(*length)).ok()?)
     }
 
+    /// XDR of the `ScVal` that holds `symbol`, as topic 0 would.
+    #[must_use]
+    pub fn symbol_xdr(symbol: &str) -> Vec<u8> {
+        let length = u32::try_from(symbol.len()).unwrap_or(u32::MAX);
+        let mut xdr = [SCV_SYMBOL, length.to_be_bytes()].concat();
+        xdr.extend_from_slice(symbol.as_bytes());
+        xdr.resize(xdr.len().next_multiple_of(4), 0);
+        xdr
+    }
+
     /// The data as an i128, where it is one.
     #[must_use]
     pub fn amount(&self) -> Option<i128> {

@@ -54,10 +54,15 @@ CREATE TABLE pins (
     hash BLOB NOT NULL CHECK (length(hash) = 32)
 ) STRICT;
 
--- The contracts that were ever asked for by name.
+-- The contracts that were ever named, with what operators said of them. `kind_feed_position` tells when the present
+-- kind was said, so that a page that was begun before does not believe it.
 CREATE TABLE contracts (
-    contract_id  BLOB PRIMARY KEY CHECK (length(contract_id) = 32),
-    asked_at_ms  INTEGER NOT NULL
+    contract_id        BLOB PRIMARY KEY CHECK (length(contract_id) = 32),
+    asked_at_ms        INTEGER NOT NULL,
+    origin_seq         INTEGER,
+    kind               TEXT CHECK (kind IN ('wasm', 'asset')),
+    kind_feed_position INTEGER,
+    CHECK ((kind IS NULL) = (kind_feed_position IS NULL))
 ) STRICT, WITHOUT ROWID;
 
 -- What operators did to the archive's bounds; one line of JSON each.
@@ -68,21 +73,25 @@ CREATE TABLE journal (
     detail         TEXT NOT NULL
 ) STRICT;
 
--- Contradictions between what is stored and what a source gave; both versions are kept.
+-- Contradictions between what is stored and what a source gave; both versions are kept. `resolved_feed_position` lies
+-- above every page that was begun while the incident was open.
 CREATE TABLE incidents (
-    id              INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind            TEXT NOT NULL CHECK (kind IN ('ledger_hash', 'event_bytes')),
-    ledger_seq      INTEGER NOT NULL,
-    toid            INTEGER,
-    event_index     INTEGER,
-    source          TEXT NOT NULL,
-    stored_xdr      BLOB NOT NULL,
-    offered_xdr     BLOB NOT NULL,
-    stored_tx_hash  BLOB,
-    offered_tx_hash BLOB,
-    recorded_at_ms  INTEGER NOT NULL,
-    resolved_at_ms  INTEGER,
-    note            TEXT
+    id                     INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind                   TEXT NOT NULL CHECK (kind IN ('ledger_hash', 'event_bytes')),
+    ledger_seq             INTEGER NOT NULL,
+    toid                   INTEGER,
+    event_index            INTEGER,
+    source                 TEXT NOT NULL,
+    stored_xdr             BLOB NOT NULL,
+    offered_xdr            BLOB NOT NULL,
+    stored_tx_hash         BLOB,
+    offered_tx_hash        BLOB,
+    recorded_at_ms         INTEGER NOT NULL,
+    resolved_at_ms         INTEGER,
+    resolved_feed_position INTEGER,
+    note                   TEXT,
+    CHECK ((resolved_at_ms IS NULL) = (resolved_feed_position IS NULL))
 ) STRICT;
 
 CREATE INDEX incidents_open ON incidents (id) WHERE resolved_at_ms IS NULL;
+CREATE INDEX incidents_resolved ON incidents (resolved_feed_position, ledger_seq) WHERE resolved_at_ms IS NOT NULL;

@@ -26,13 +26,39 @@ CREATE TABLE ledgers (
     classic_feed_position INTEGER NOT NULL
 ) STRICT;
 
+-- Where classic events are missing, and where they came later than the ledger: both few, and asked for by every page.
+CREATE INDEX ledgers_without_classic ON ledgers (seq) WHERE classic_events <> 'present';
+CREATE INDEX ledgers_upgraded ON ledgers (classic_feed_position, seq) WHERE classic_feed_position > feed_position;
+
 -- The scanned ledgers: disjoint ranges that never touch. `scope_key` is '*' for all contracts, a contract's
--- strkey, or 'verified' for the ledgers that have a row in `ledgers`.
+-- strkey, or 'verified' for the ledgers that have a row in `ledgers` and were checked for every key that covers them.
 CREATE TABLE ranges (
     scope_key TEXT NOT NULL,
     from_seq  INTEGER NOT NULL,
     to_seq    INTEGER NOT NULL CHECK (to_seq >= from_seq),
     PRIMARY KEY (scope_key, from_seq)
+) STRICT, WITHOUT ROWID;
+
+-- What each commit added to `ranges`, so that the coverage of an earlier feed position is the present one without
+-- what was granted after it. Keys that were granted the same ledgers share a row: an archive of five hundred contracts
+-- grows by one row a commit. A set's digest is sha256 of its keys, sorted and parted by line feeds.
+CREATE TABLE grant_sets (
+    id     INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32)
+) STRICT;
+
+CREATE TABLE grant_set_keys (
+    scope_key TEXT NOT NULL,
+    set_id    INTEGER NOT NULL REFERENCES grant_sets (id),
+    PRIMARY KEY (scope_key, set_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE grants (
+    set_id        INTEGER NOT NULL REFERENCES grant_sets (id),
+    feed_position INTEGER NOT NULL,
+    from_seq      INTEGER NOT NULL,
+    to_seq        INTEGER NOT NULL CHECK (to_seq >= from_seq),
+    PRIMARY KEY (set_id, feed_position, from_seq)
 ) STRICT, WITHOUT ROWID;
 
 -- The asked-for ledgers that are not scanned: disjoint ranges, split where their attempts differ.

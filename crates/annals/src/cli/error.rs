@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::outcome::Outcome;
@@ -35,6 +36,15 @@ pub(super) enum CliError {
     /// The report could not be written.
     #[error("the report could not be written")]
     Output(#[source] io::Error),
+    /// The server could not begin.
+    #[error("{address} cannot be listened on")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
     /// A file could not be written.
     #[error("{} could not be written", path.display())]
     File {
@@ -74,6 +84,7 @@ impl CliError {
             Self::Backfill(error) => backfill_code(error),
             Self::Export(ExportError::Store(error)) => error.code(),
             Self::Export(ExportError::Event { .. } | ExportError::Json { .. }) => "DAMAGED",
+            Self::Listen { .. } => "NOT_LISTENING",
             Self::Export(ExportError::Write(_)) | Self::Output(_) | Self::File { .. } => "NOT_WRITTEN",
         }
     }
@@ -92,7 +103,7 @@ impl CliError {
             Self::Backfill(BackfillError::Source(_)) | Self::Source(_) => Outcome::Incomplete,
             Self::Backfill(_) | Self::Export(ExportError::Event { .. }) => Outcome::Contradicted,
             Self::Export(ExportError::Json { .. } | ExportError::Write(_)) => Outcome::Incomplete,
-            Self::Output(_) | Self::File { .. } => Outcome::Incomplete,
+            Self::Output(_) | Self::File { .. } | Self::Listen { .. } => Outcome::Incomplete,
         }
     }
 

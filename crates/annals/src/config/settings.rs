@@ -172,7 +172,7 @@ impl Settings {
         self.one(key, "a path", |text| (!text.is_empty()).then(|| PathBuf::from(text)))
     }
 
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         key: Key,
         right: &str,
@@ -183,7 +183,11 @@ impl Settings {
         Ok(Some((value, given)))
     }
 
-    fn many<T, E: ToString>(&self, key: Key, read: impl Fn(&str) -> Result<T, E>) -> Result<Vec<T>, ConfigError> {
+    pub(super) fn many<T, E: ToString>(
+        &self,
+        key: Key,
+        read: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Vec<T>, ConfigError> {
         let Some(Given { origin, values }) = self.layers.get(key)? else { return Ok(Vec::new()) };
         let read_one = |value: &String| {
             read(value).map_err(|right| {

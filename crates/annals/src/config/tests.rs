@@ -188,3 +188,36 @@ fn a_file_that_was_named_must_exist_and_the_default_one_need_not() {
     let layers = Layers::load(Flags::default(), environment, Some(&missing)).unwrap();
     assert_eq!(Settings::new(layers).data_dir().unwrap(), Path::new("a"));
 }
+
+#[test]
+fn the_server_listens_on_loopback_where_nobody_says_otherwise() {
+    let listen = |flags: &[(Key, &str)], environment: &[(&str, &str)], file: &str| {
+        Given3 { flags, environment, file }.ask(Settings::listen).unwrap().to_string()
+    };
+    assert_eq!(listen(&[], &[], ""), "127.0.0.1:8787");
+    assert_eq!(listen(&[], &[("PORT", "3001")], ""), "127.0.0.1:3001");
+    assert_eq!(listen(&[], &[], "port = 3001"), "127.0.0.1:3001");
+    assert_eq!(listen(&[(Key::Port, "1")], &[("PORT", "3001")], ""), "127.0.0.1:1");
+    assert_eq!(listen(&[], &[("PORT", "3001")], "listen = '[::1]:80'"), "[::1]:80");
+    assert_eq!(listen(&[(Key::Listen, "0.0.0.0:1")], &[("PORT", "2"), ("LISTEN", "0.0.0.0:3")], ""), "0.0.0.0:1");
+    for (key, value) in [(Key::Listen, "8787"), (Key::Listen, ":80"), (Key::Port, "65536"), (Key::Port, "-1")] {
+        let refusal = Given3 { flags: &[(key, value)], ..Given3::default() }.refusal(Settings::listen);
+        assert!(refusal.starts_with(&format!("{} is \"{value}\" and takes ", key.flag())), "{refusal}");
+    }
+}
+
+#[test]
+fn every_origin_is_allowed_until_one_is_named() {
+    let allowed = |text: &str| {
+        Given3 { environment: &[("ALLOWED_ORIGIN", text)], ..Given3::default() }.ask(Settings::allowed_origins)
+    };
+    let listed = |origins: &[&str]| AllowedOrigins::Listed(origins.iter().map(|origin| (*origin).to_owned()).collect());
+    assert_eq!(Given3::default().ask(Settings::allowed_origins).unwrap(), AllowedOrigins::Any);
+    assert_eq!(allowed("*").unwrap(), AllowedOrigins::Any);
+    let two = "https://wallet.example, http://localhost:3000";
+    let origins = listed(&["https://wallet.example", "http://localhost:3000"]);
+    assert_eq!(allowed(two).unwrap(), origins);
+    for text in ["wallet.example", "https://wallet.example/", "https://Wallet.example", "null", "", "https://a b"] {
+        assert!(allowed(text).unwrap_err().to_string().contains("takes * or an origin"), "{text}");
+    }
+}

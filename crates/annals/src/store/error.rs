@@ -146,6 +146,16 @@ pub enum StoreError {
         /// The number.
         id: u64,
     },
+    /// A reader was promised a later state of the archive than the one at hand.
+    #[error(
+        "the page was begun at feed position {asked} and the archive stands at {held}: it lags behind, or an older copy was restored"
+    )]
+    BehindCursor {
+        /// The feed position that the first page fixed.
+        asked: u64,
+        /// The archive's.
+        held: u64,
+    },
     /// The archive's own rows contradict each other.
     #[error("the archive is damaged: {what}")]
     Damaged {
@@ -181,6 +191,7 @@ impl StoreError {
             Self::DoesNotLink { .. } => "DOES_NOT_LINK",
             Self::NetworkUnproven { .. } => "NETWORK_UNPROVEN",
             Self::UnknownIncident { .. } => "UNKNOWN_INCIDENT",
+            Self::BehindCursor { .. } => "BEHIND_CURSOR",
             Self::Damaged { .. } => "DAMAGED",
             Self::Database(_) => "DATABASE",
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use annals_core::chain::Neighbours;
-use annals_core::{Batch, Census, Event, LedgerRange, LedgerSeq, ProofMaterial, Scope, ScopeKey};
+use annals_core::{Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Scope, ScopeKey};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::commit::Halt;
@@ -17,17 +17,20 @@ use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
-    Committed, EventQuery, FeedPosition, Fence, GapFailure, Incident, Plan, Request, Status, Store, StoreError,
-    StoredLedger,
+    Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence, GapFailure, Incident, Page,
+    PageQuery, Plan, Request, Status, Store, StoreError, StoredLedger,
 };
 
 mod commit;
+mod contracts;
 mod events;
 mod failure;
 mod gaps;
+mod grants;
 mod incidents;
 mod ledgers;
 mod open;
+mod pages;
 mod proofs;
 mod ranges;
 mod readers;
@@ -36,6 +39,9 @@ mod schema;
 mod state;
 #[cfg(test)]
 mod tests;
+mod topics;
+mod versions;
+mod view;
 
 /// The schema's version before and after an archive was opened for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,5 +241,30 @@ impl Store for SqliteStore {
             }
             events::tally(connection, scope, range)
         })
+    }
+
+    fn page(&self, query: &PageQuery) -> Result<Page, StoreError> {
+        self.read(|connection| pages::read(connection, query))
+    }
+
+    fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
+        self.read(|connection| Ok(view::read(connection, id, None)?.view))
+    }
+
+    fn contracts(&self) -> Result<Vec<Contract>, StoreError> {
+        self.read(contracts::all)
+    }
+
+    fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| contracts::declare(connection, contract, now_ms)))
+    }
+
+    fn event(&self, position: Position) -> Result<EventLookup, StoreError> {
+        self.read(|connection| view::event(connection, position))
+    }
+
+    fn cursor_key(&self) -> Result<[u8; 32], StoreError> {
+        self.read(state::cursor_key)
     }
 }

@@ -2,6 +2,9 @@
 
 mod fixtures;
 mod oracle;
+mod paging;
 mod random;
+mod reader;
 mod sqlite;
 mod suite;
+mod topics;

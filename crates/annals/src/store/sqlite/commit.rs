@@ -3,6 +3,7 @@
 use annals_core::{Batch, BatchLedgers, Census, LedgerRange, ProofClass, ScopeKey};
 use rusqlite::Connection;
 
+use super::grants::{self, Granted};
 use super::incidents::Contradiction;
 use super::{gaps, ranges, state};
 use crate::store::{Committed, FeedPosition, StoreError};
@@ -47,6 +48,8 @@ struct Progress {
     events_added: u64,
     events_known: u64,
     ledgers_written: u64,
+    /// The coverage that was opened, by key.
+    granted: Granted,
     /// Whether anything a reader could see was written; else the commit leaves no trace.
     changed: bool,
 }
@@ -55,6 +58,14 @@ impl Progress {
     /// The next event's feed position; handed out only when the event is stored.
     fn next_position(&self) -> u64 {
         self.feed_position + 1
+    }
+
+    /// Opens coverage of `range` under a key of `ranges`.
+    fn grant(&mut self, connection: &Connection, key: &str, range: LedgerRange) -> Result<(), StoreError> {
+        let fresh = ranges::extend(connection, key, range)?;
+        self.changed |= !fresh.is_empty();
+        self.granted.add(key, &fresh);
+        Ok(())
     }
 
     fn event_added(&mut self, class: ProofClass) {
@@ -92,6 +103,7 @@ pub(super) fn apply(connection: &Connection, batch: &Batch, now_ms: u64) -> Resu
         events_added: 0,
         events_known: batch.duplicates(),
         ledgers_written: 0,
+        granted: Granted::default(),
         changed: false,
     };
     match batch.ledgers() {
@@ -99,7 +111,7 @@ pub(super) fn apply(connection: &Connection, batch: &Batch, now_ms: u64) -> Resu
         BatchLedgers::Unverified { range, events } => {
             unverified::store(connection, events, &mut progress)?;
             for key in batch.scope().keys() {
-                open(connection, key, *range, &mut progress, now_ms)?;
+                unverified::open_key(connection, key, *range, batch.source(), &mut progress, now_ms)?;
             }
         }
     }
@@ -107,6 +119,7 @@ pub(super) fn apply(connection: &Connection, batch: &Batch, now_ms: u64) -> Resu
     let feed_position = if progress.changed { progress.next_position() } else { before.feed_position };
     if progress.changed {
         let end = batch.range().to_inclusive();
+        grants::record(connection, &progress.granted, feed_position)?;
         state::advance(connection, &before, end, feed_position, progress.events, now_ms)?;
     }
     Ok(Committed {
@@ -125,7 +138,7 @@ fn open(
     progress: &mut Progress,
     now_ms: u64,
 ) -> Result<(), StoreError> {
-    progress.changed |= ranges::extend(connection, &key.to_string(), range)?;
+    progress.grant(connection, &key.to_string(), range)?;
     let filled = if key == ScopeKey::All { gaps::keys_in(connection, range)? } else { vec![key] };
     for key in filled {
         progress.changed |= gaps::shrink(connection, key, range, now_ms)?;

@@ -1,43 +1,44 @@
 //! Event rows.
 
 use annals_core::{Census, ContractId, Event, EventKind, LedgerRange, LedgerSeq, Position, ProofClass, Scope, TxHash};
-use rusqlite::{CachedStatement, Connection, Row, named_params, params};
+use rusqlite::{CachedStatement, Connection, Row, params};
 
 use super::failure::damaged;
 use super::state::{proof_class, proof_code};
+use super::{topics, versions};
 use crate::store::{EventQuery, StoreError};
 
-const COLUMNS: &str = "toid, event_index, tx_hash, tx_order, successful, close_time_ms, contract_id, kind, event_xdr, \
-                       proof, rewritten_xdr, feed_position";
+/// What a stored event is read from.
+pub(super) const COLUMNS: &str = "toid, event_index, tx_hash, tx_order, successful, close_time_ms, contract_id, kind, \
+                                  event_xdr, proof, rewritten_xdr, feed_position, upgraded_at";
 
 /// An event and the row that holds it.
 pub(super) struct StoredEvent {
     pub(super) event: Event,
     pub(super) feed_position: u64,
+    /// The feed position that gave the row its present form; none for the form it was stored in.
+    pub(super) upgraded_at: Option<u64>,
 }
 
 /// The statements of one batch's events; each takes one row, whatever the number of events.
 pub(super) struct EventTable<'c> {
     insert: CachedStatement<'c>,
     select: CachedStatement<'c>,
-    update: CachedStatement<'c>,
+    upgrade: versions::Upgrades<'c>,
 }
 
 impl<'c> EventTable<'c> {
     pub(super) fn new(connection: &'c Connection) -> Result<Self, StoreError> {
         let insert = format!(
-            "/* events::insert */ INSERT INTO events ({COLUMNS}) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
+            "/* events::insert */ INSERT INTO events ({COLUMNS}, topic0_key) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, NULL, ?13) \
              ON CONFLICT (toid, event_index) DO NOTHING"
         );
         let select = format!("/* events::get */ SELECT {COLUMNS} FROM events WHERE toid = ?1 AND event_index = ?2");
-        let update = "/* events::upgrade */ UPDATE events SET event_xdr = :xdr, proof = :proof, \
-                      rewritten_xdr = :rewritten, tx_order = :tx_order, successful = :successful, \
-                      close_time_ms = :close_time WHERE feed_position = :feed";
         Ok(Self {
             insert: connection.prepare_cached(&insert)?,
             select: connection.prepare_cached(&select)?,
-            update: connection.prepare_cached(update)?,
+            upgrade: versions::Upgrades::new(connection)?,
         })
     }
 
@@ -56,6 +57,7 @@ impl<'c> EventTable<'c> {
             proof_code(event.proof),
             event.rewritten_xdr,
             feed_position,
+            topics::first_key(event),
         ])?;
         Ok(rows == 1)
     }
@@ -66,19 +68,18 @@ impl<'c> EventTable<'c> {
         rows.next()?.map(stored_event).transpose()
     }
 
-    /// Gives a stored event what a richer source knows of it.
-    pub(super) fn upgrade(&mut self, feed_position: u64, event: &Event) -> Result<(), StoreError> {
-        self.update.execute(named_params! {
-            ":xdr": event.xdr,
-            ":proof": proof_code(event.proof),
-            ":rewritten": event.rewritten_xdr,
-            ":tx_order": event.tx_order,
-            ":successful": event.successful,
-            ":close_time": event.close_time_ms,
-            ":feed": feed_position,
-        })?;
-        Ok(())
+    /// Gives a stored event what a richer source knows of it, from the feed position `at` on.
+    pub(super) fn upgrade(&mut self, stored: &StoredEvent, event: &Event, at: u64) -> Result<(), StoreError> {
+        self.upgrade.apply(stored, event, at)
     }
+}
+
+/// What stands under `position`.
+pub(super) fn at(connection: &Connection, position: Position) -> Result<Option<Event>, StoreError> {
+    let sql = format!("/* events::at */ SELECT {COLUMNS} FROM events WHERE toid = ?1 AND event_index = ?2");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![position.toid(), position.index()])?;
+    Ok(rows.next()?.map(stored_event).transpose()?.map(|stored| stored.event))
 }
 
 /// The first stored event of `seq` and `scope`, in canonical order, that `lacks` picks.
@@ -116,7 +117,7 @@ pub(super) fn page(connection: &Connection, query: &EventQuery) -> Result<Vec<Ev
     let mut rows = statement.query(params![toid, index, last, as_of, query.limit.max(1)])?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
-        events.push(stored_event(row)?.event);
+        events.push(versions::as_of(connection, stored_event(row)?, query.as_of.0)?);
     }
     Ok(events)
 }
@@ -162,7 +163,7 @@ pub(super) fn all_lie_in(connection: &Connection, range: LedgerRange) -> Result<
     Ok(lowest.is_some_and(|lowest| from <= lowest) && highest.is_some_and(|highest| highest <= to))
 }
 
-fn stored_event(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
+pub(super) fn stored_event(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
     let position =
         Position::from_parts(row.get(0)?, row.get(1)?).map_err(|_| damaged("an event's position is none"))?;
     let kind = match row.get(7)? {
@@ -183,5 +184,5 @@ fn stored_event(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
         proof,
         rewritten_xdr: row.get(10)?,
     };
-    Ok(StoredEvent { event, feed_position: row.get(11)? })
+    Ok(StoredEvent { event, feed_position: row.get(11)?, upgraded_at: row.get(12)? })
 }

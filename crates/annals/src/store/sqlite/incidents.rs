@@ -4,7 +4,7 @@ use annals_core::{LedgerSeq, Position, TxHash};
 use rusqlite::{Connection, params};
 
 use super::failure::damaged;
-use super::state::ledger_seq;
+use super::state::{self, ledger_seq};
 use crate::store::{Incident, IncidentKind, StoreError};
 
 /// A contradiction that was met and is not recorded yet.
@@ -61,9 +61,21 @@ pub(super) fn resolve(connection: &Connection, id: u64, note: Option<&str>, now_
     let unknown = || StoreError::UnknownIncident { id };
     // No incident has a number that the database cannot hold.
     let stored = i64::try_from(id).map_err(|_| unknown())?;
-    let sql = "/* incidents::resolve */ UPDATE incidents SET resolved_at_ms = ?2, note = ?3 \
-               WHERE id = ?1 AND resolved_at_ms IS NULL";
-    if connection.execute(sql, params![stored, now_ms, note])? == 0 { Err(unknown()) } else { Ok(()) }
+    // A page that was begun while the incident was open must go on to say so.
+    let position = state::act_position(connection)?;
+    let sql = "/* incidents::resolve */ UPDATE incidents SET resolved_at_ms = ?2, resolved_feed_position = ?4, \
+               note = ?3 WHERE id = ?1 AND resolved_at_ms IS NULL";
+    if connection.execute(sql, params![stored, now_ms, note, position])? == 0 { Err(unknown()) } else { Ok(()) }
+}
+
+/// The lowest ledger of an incident that is open, or was at `as_of`.
+pub(super) fn lowest_ledger(connection: &Connection, as_of: u64) -> Result<Option<LedgerSeq>, StoreError> {
+    let open = "/* incidents::lowest_ledger */ SELECT min(ledger_seq) FROM incidents WHERE resolved_at_ms IS NULL";
+    let since = "/* incidents::lowest_ledger */ SELECT min(ledger_seq) FROM incidents \
+                 WHERE resolved_at_ms IS NOT NULL AND resolved_feed_position > ?1";
+    let open: Option<u32> = connection.prepare_cached(open)?.query_row([], |row| row.get(0))?;
+    let since: Option<u32> = connection.prepare_cached(since)?.query_row([as_of], |row| row.get(0))?;
+    [open, since].into_iter().flatten().min().map(ledger_seq).transpose()
 }
 
 /// How many incidents are open.

@@ -127,6 +127,19 @@ pub(super) fn pins(connection: &Connection) -> Result<Vec<Pin>, StoreError> {
     Ok(pins)
 }
 
+/// Whether a stored ledger of `range` lacks classic events, or lacked them at `as_of` and got them later.
+pub(super) fn lacks_classic(connection: &Connection, range: LedgerRange, as_of: u64) -> Result<bool, StoreError> {
+    let (from, to) = (range.from_inclusive().get(), range.to_inclusive().get());
+    // Both name their index: one that the planner took instead would look at every ledger of the range.
+    let now = "/* ledgers::lacks_classic */ SELECT 1 FROM ledgers INDEXED BY ledgers_without_classic \
+               WHERE classic_events <> 'present' AND seq BETWEEN ?1 AND ?2 LIMIT 1";
+    let since = "/* ledgers::lacks_classic */ SELECT 1 FROM ledgers INDEXED BY ledgers_upgraded \
+                 WHERE classic_feed_position > feed_position AND classic_feed_position > ?3 \
+                 AND seq BETWEEN ?1 AND ?2 LIMIT 1";
+    Ok(connection.prepare_cached(now)?.exists(params![from, to])?
+        || connection.prepare_cached(since)?.exists(params![from, to, as_of])?)
+}
+
 fn stored_ledger(row: &Row<'_>) -> Result<StoredLedger, StoreError> {
     let classic = ClassicEvents::from_name(&row.get::<_, String>(6)?);
     Ok(StoredLedger {

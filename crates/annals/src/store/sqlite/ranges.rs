@@ -10,22 +10,23 @@ use crate::store::StoreError;
 /// The key of the ledgers that have a row; no scope key's text.
 pub(super) const VERIFIED: &str = "verified";
 
-/// Adds `range` to the ranges of `key`; tells whether that changed them.
-pub(super) fn extend(connection: &Connection, key: &str, range: LedgerRange) -> Result<bool, StoreError> {
+/// Adds `range` to the ranges of `key`; tells which of its ledgers were not there before.
+pub(super) fn extend(connection: &Connection, key: &str, range: LedgerRange) -> Result<Coverage, StoreError> {
     let (from, to) = (range.from_inclusive().get(), range.to_inclusive().get());
     let touching = "/* ranges::extend */ SELECT min(from_seq), max(to_seq) FROM ranges \
                     WHERE scope_key = ?1 AND from_seq <= ?3 + 1 AND to_seq >= ?2 - 1";
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Option<u32>>(0)?, row.get::<_, Option<u32>>(1)?));
     let (lowest, highest) = connection.prepare_cached(touching)?.query_row(params![key, from, to], row)?;
     let merged = (lowest.map_or(from, |lowest| lowest.min(from)), highest.map_or(to, |highest| highest.max(to)));
-    if covers(connection, key, range)? {
-        return Ok(false);
+    let fresh = within(connection, key, range)?.missing(range);
+    if fresh.is_empty() {
+        return Ok(fresh);
     }
     let replaced = "/* ranges::extend */ DELETE FROM ranges WHERE scope_key = ?1 AND from_seq BETWEEN ?2 AND ?3";
     connection.prepare_cached(replaced)?.execute(params![key, merged.0, merged.1])?;
     let insert = "/* ranges::extend */ INSERT INTO ranges VALUES (?1, ?2, ?3)";
     connection.prepare_cached(insert)?.execute(params![key, merged.0, merged.1])?;
-    Ok(true)
+    Ok(fresh)
 }
 
 /// Whether nothing was ever scanned.
@@ -34,14 +35,16 @@ pub(super) fn are_none(connection: &Connection) -> Result<bool, StoreError> {
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// Whether `key` covers all of `range`.
-pub(super) fn covers(connection: &Connection, key: &str, range: LedgerRange) -> Result<bool, StoreError> {
-    let sql = "/* ranges::covers */ SELECT to_seq FROM ranges WHERE scope_key = ?1 AND from_seq <= ?2 \
-               ORDER BY from_seq DESC LIMIT 1";
+/// All ledgers that `key` covers.
+pub(super) fn of(connection: &Connection, key: &str) -> Result<Coverage, StoreError> {
+    let sql = "/* ranges::of */ SELECT from_seq, to_seq FROM ranges WHERE scope_key = ?1 ORDER BY from_seq";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params![key, range.from_inclusive().get()])?;
-    let Some(row) = rows.next()? else { return Ok(false) };
-    Ok(row.get::<_, u32>(0)? >= range.to_inclusive().get())
+    let mut coverage = Coverage::new();
+    let mut rows = statement.query([key])?;
+    while let Some(row) = rows.next()? {
+        coverage.insert(ledger_range(row.get(0)?, row.get(1)?)?);
+    }
+    Ok(coverage)
 }
 
 /// The keys, beside [`VERIFIED`], under which `seq` is covered.

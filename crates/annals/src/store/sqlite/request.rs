@@ -1,9 +1,9 @@
 //! What an operator asks for: network, policy, pins, the lowest start, and durable gaps.
 
-use annals_core::{Coverage, LedgerHash, LedgerSeq, Scope};
+use annals_core::{Coverage, LedgerHash, LedgerSeq};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{gaps, ledgers, ranges, state};
+use super::{contracts, gaps, ledgers, ranges, state};
 use crate::store::{GapFailure, Pin, Plan, Request, StoreError};
 
 /// Records `request`; the transaction is undone when anything is refused.
@@ -34,7 +34,7 @@ pub(super) fn record(connection: &Connection, request: &Request, now_ms: u64) ->
     if let Some(old) = lowered_start_from {
         journal_lowered_start(connection, old, start, now_ms)?;
     }
-    record_contracts(connection, &request.scope, now_ms)?;
+    contracts::name(connection, &request.scope, now_ms)?;
     let mut missing = Coverage::new();
     for key in request.scope.keys() {
         let lacking = ranges::scanned_for(connection, key, request.range)?.missing(request.range);
@@ -84,17 +84,6 @@ fn journal_lowered_start(
     let sql = "/* request::journal_lowered_start */ INSERT INTO journal (recorded_at_ms, act, detail) \
                VALUES (?1, 'lower_start', json_object('from', ?2, 'to', ?3))";
     connection.execute(sql, params![now_ms, from.get(), to.get()])?;
-    Ok(())
-}
-
-fn record_contracts(connection: &Connection, scope: &Scope, now_ms: u64) -> Result<(), StoreError> {
-    let Scope::Contracts(contracts) = scope else { return Ok(()) };
-    let sql = "/* request::record_contracts */ INSERT INTO contracts VALUES (?1, ?2) \
-               ON CONFLICT (contract_id) DO NOTHING";
-    let mut statement = connection.prepare_cached(sql)?;
-    for contract in contracts {
-        statement.execute(params![contract.0, now_ms])?;
-    }
     Ok(())
 }
 

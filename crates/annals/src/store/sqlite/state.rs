@@ -95,6 +95,19 @@ pub(super) fn advance(
     Ok(())
 }
 
+/// Hands out a feed position for an operator's act that changes what later pages say of the same ledgers.
+pub(super) fn act_position(connection: &Connection) -> Result<u64, StoreError> {
+    let sql = "/* state::act_position */ UPDATE indexer_state SET feed_position = feed_position + 1 \
+               RETURNING feed_position";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
+/// The key that the archive signs cursors with.
+pub(super) fn cursor_key(connection: &Connection) -> Result<[u8; 32], StoreError> {
+    let sql = "/* state::cursor_key */ SELECT cursor_key FROM archive_meta";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
 /// Raises the fence of the ingest lease.
 pub(super) fn acquire(connection: &Connection) -> Result<Fence, StoreError> {
     let sql = "/* state::acquire */ UPDATE leases SET fence = fence + 1 WHERE name = 'ingest' RETURNING fence";

@@ -9,7 +9,12 @@ use annals::store::SqliteStore;
 use crate::binary::{Ran, annals, backfill, report};
 use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, names, write_lake_of};
 
-const READING_VERBS: [&[&str]; 7] = [
+const CONTRACT: &str = "CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA";
+const READING_VERBS: [&[&str]; 11] = [
+    &["serve", "--port", "0"],
+    &["contracts", "list"],
+    &["contracts", "add", CONTRACT],
+    &["contracts", "declare", CONTRACT, "--kind", "wasm"],
     &["export"],
     &["verify"],
     &["status"],
@@ -158,7 +163,7 @@ fn while_an_incident_is_open_nothing_is_written_and_reads_go_on_until_it_is_reso
     let fixture = Fixture::archive();
     let archive = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
     let incident = "INSERT INTO incidents VALUES (1, 'ledger_hash', 1005, NULL, NULL, 'lake:other', \
-                    x'00', x'01', NULL, NULL, 1700000000000, NULL, NULL)";
+                    x'00', x'01', NULL, NULL, 1700000000000, NULL, NULL, NULL)";
     archive.execute_batch(incident).unwrap();
     drop(archive);
     fails(fixture.backfill("1000:1029"), 3, "INCIDENT_OPEN");

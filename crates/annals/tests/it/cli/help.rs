@@ -5,9 +5,14 @@ use std::path::Path;
 
 use crate::binary::{Ran, annals};
 
-const HELPS: [(&str, &[&str]); 10] = [
+const HELPS: [(&str, &[&str]); 15] = [
     ("annals", &[]),
     ("backfill", &["backfill"]),
+    ("serve", &["serve"]),
+    ("contracts", &["contracts"]),
+    ("contracts-add", &["contracts", "add"]),
+    ("contracts-list", &["contracts", "list"]),
+    ("contracts-declare", &["contracts", "declare"]),
     ("export", &["export"]),
     ("verify", &["verify"]),
     ("status", &["status"]),

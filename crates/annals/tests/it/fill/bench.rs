@@ -10,12 +10,13 @@ use annals::source::{
     LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, SourceError,
 };
 use annals::store::{
-    Committed, EventQuery, Fence, GapFailure, Incident, Pin, Plan, Request, SqliteStore, Status, Store, StoreError,
-    StoredLedger,
+    Committed, Contract, ContractView, EventLookup, EventQuery, Fence, GapFailure, Incident, Page, PageQuery, Pin,
+    Plan, Request, SqliteStore, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::{
-    Batch, Census, ClassicPolicy, Event, LedgerRange, LedgerSeq, Network, ProofMaterial, Scope, ScopeKey,
+    Batch, Census, ClassicPolicy, ContractId, Event, LedgerRange, LedgerSeq, Network, Position, ProofMaterial, Scope,
+    ScopeKey,
 };
 use annals_sim::{BuiltLedger, ChainBuilder, EventPlan, Format, LedgerPlan, TxPlan, edit_header, value};
 use tempfile::TempDir;
@@ -202,6 +203,30 @@ impl Store for WatchedStore {
 
     fn tally(&self, scope: &Scope, range: LedgerRange) -> Result<Census, StoreError> {
         self.inner.tally(scope, range)
+    }
+
+    fn page(&self, query: &PageQuery) -> Result<Page, StoreError> {
+        self.inner.page(query)
+    }
+
+    fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
+        self.inner.contract(id)
+    }
+
+    fn contracts(&self) -> Result<Vec<Contract>, StoreError> {
+        self.inner.contracts()
+    }
+
+    fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
+        self.inner.declare(contract, fence)
+    }
+
+    fn event(&self, position: Position) -> Result<EventLookup, StoreError> {
+        self.inner.event(position)
+    }
+
+    fn cursor_key(&self) -> Result<[u8; 32], StoreError> {
+        self.inner.cursor_key()
     }
 }
 

@@ -3,13 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use annals::store::{Fence, GapFailure, Request, Store};
+use annals::store::{Contract, Fence, GapFailure, Request, Store};
 use annals_core::{
-    Batch, BatchLedgers, CheckedLedger, ClassicEvents, Event, LedgerHash, LedgerRange, LedgerSeq, NetworkProof,
-    ProofClass, Scope, ScopeKey, Stage,
+    Batch, BatchLedgers, CheckedLedger, ClassicEvents, ContractId, Event, LedgerHash, LedgerRange, LedgerSeq,
+    NetworkProof, ProofClass, Scope, ScopeKey, Stage,
 };
 
 use super::fixtures::all_events;
+
+mod pages;
+
+pub use pages::Answer;
 
 /// How one missing ledger failed so far.
 type History = (u32, Option<String>);
@@ -23,8 +27,10 @@ pub struct Oracle {
     scanned: BTreeMap<ScopeKey, BTreeSet<u32>>,
     missing: BTreeMap<(ScopeKey, u32), History>,
     ledgers: BTreeMap<u32, CheckedLedger>,
+    verified: BTreeSet<u32>,
     events: Vec<Event>,
     proofs: BTreeSet<u32>,
+    declared: BTreeMap<ContractId, Contract>,
     open_incidents: u64,
 }
 
@@ -184,6 +190,9 @@ impl Oracle {
         if stored.is_none() || (richer && !others_covered) {
             self.ledgers.insert(number, offered.clone());
         }
+        if !poorer && !others_covered {
+            self.verified.insert(number);
+        }
         for key in scope.keys() {
             if poorer && !self.scanned_for(key, number) {
                 if let Some(history) = self.missing.get_mut(&(key, number)) {
@@ -206,8 +215,8 @@ impl Oracle {
             }
             let key = event.contract_id.map_or(ScopeKey::All, ScopeKey::Contract);
             match self.ledgers.get(&number) {
-                Some(ledger) if self.scanned_for(key, number) => {
-                    if ledger.classic_events == ClassicEvents::Present {
+                Some(ledger) if self.verified.contains(&number) => {
+                    if self.scanned_for(key, number) && ledger.classic_events == ClassicEvents::Present {
                         return Err("INCIDENT");
                     }
                 }
@@ -216,7 +225,13 @@ impl Oracle {
         }
         for key in batch.scope().keys() {
             for number in numbers(range) {
-                self.cover(key, number);
+                if self.verified.contains(&number) && !self.scanned_for(key, number) {
+                    if let Some(history) = self.missing.get_mut(&(key, number)) {
+                        *history = (history.0 + 1, Some("UNVERIFIED".to_owned()));
+                    }
+                } else {
+                    self.cover(key, number);
+                }
             }
         }
         Ok(())
@@ -247,7 +262,7 @@ impl Oracle {
         }
         assert_eq!(scanned, self.scanned, "coverage");
         let verified: BTreeSet<u32> = status.verified.ranges().iter().flat_map(|range| numbers(*range)).collect();
-        assert_eq!(verified, self.ledgers.keys().copied().collect(), "verified ledgers");
+        assert_eq!(verified, self.verified, "verified ledgers");
         let mut missing = BTreeMap::new();
         for gap in &status.gaps {
             for number in numbers(gap.range) {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod concurrency;
 mod full_disk;
+mod journal;
 
 use annals::store::{SqliteStore, Store};
 use tempfile::TempDir;

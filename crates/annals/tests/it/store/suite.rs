@@ -3,7 +3,10 @@
 pub mod chain;
 pub mod commits;
 pub mod field;
+pub mod filters;
 pub mod gaps;
+pub mod named;
+pub mod pages;
 pub mod upgrades;
 
 /// Makes one test of each case of the suite, on the backend that `$factory` makes a fixture of.
@@ -42,12 +45,40 @@ macro_rules! on_every_case {
                 f1_twelve_thousand_events_in_one_transaction_and_fifty_thousand_in_one_ledger,
                 f3_a_duplicate_inside_one_batch,
             ];
+            filters: [
+                d4_events_of_any_number_of_topics_are_all_there,
+                filters_find_what_a_plain_search_finds,
+                topics_of_many_kilobytes_are_told_apart_by_their_last_byte,
+                a_filter_that_no_index_serves_ends_its_page_early_and_goes_on,
+                a_page_begun_before_an_upgrade_finds_events_by_the_topics_they_had,
+            ];
             gaps: [
                 b5_a_fill_that_fails_stays_listed_with_its_attempts_and_nothing_is_dropped,
                 a_request_lists_only_what_is_not_covered_and_keeps_what_is_listed,
                 lowering_the_start_is_told_once,
                 coverage_of_all_contracts_fills_the_gaps_of_each,
                 gaps_at_the_ends_of_the_sequence_numbers_neither_wrap_nor_panic,
+            ];
+            named: [
+                a_contract_added_later_opens_its_own_coverage_and_changes_nothing_else,
+                a_declaration_says_more_and_takes_nothing_back,
+                a_declaration_needs_an_archive_and_the_lease,
+                declaring_a_contract_turns_no_page_that_was_begun_before_complete,
+                a_contract_that_nobody_named_is_in_scope_where_everything_is,
+                classic_events_are_missed_unless_the_contract_is_declared_to_have_none,
+                what_dropped_its_classic_events_is_complete_for_declared_contracts_alone,
+            ];
+            pages: [
+                inv_5_pages_equal_the_unpaged_read_for_every_size_in_both_directions,
+                i1_a_ledger_of_twenty_five_events_is_paged_without_loss_in_any_size,
+                i1_following_the_tail_neither_misses_nor_repeats,
+                inv_1_a_window_over_a_gap_or_past_the_end_or_inverted_is_never_complete,
+                i8_rows_and_coverage_are_of_one_snapshot,
+                inv_5_a_resolved_incident_turns_no_page_that_was_begun_before_complete,
+                a_window_without_a_beginning_starts_with_what_is_covered,
+                a_page_of_a_later_state_than_the_archives_own_is_refused,
+                the_event_at_a_position_is_found_or_its_absence_is_proven_or_not,
+                the_key_for_cursors_is_the_archives_own_and_stays,
             ];
             upgrades: [
                 a_richer_source_replaces_the_ledger_row_and_brings_its_events,
@@ -59,6 +90,7 @@ macro_rules! on_every_case {
                 an_unverified_event_that_the_checked_ledger_lacks_is_an_incident,
                 a_classic_event_that_a_ledger_without_any_lacks_stays_unverified,
                 checked_events_are_only_confirmed_by_unverified_ones,
+                what_nobody_checked_is_never_vouched_for_by_another_contracts_ledger,
                 another_digest_of_an_equally_rich_ledger_is_an_incident,
                 without_classic_events_by_policy_no_source_is_too_poor,
             ];

@@ -72,6 +72,13 @@ pub(super) fn store(
         let feed_position = progress.next_position();
         let row = Provenance { source: batch.source(), pinned: is_pinned(ledger, &pins), feed_position };
         write_row(connection, ledger, *relation, &row, progress)?;
+        // What another key holds of the ledger came from a source that proves nothing, so that the ledger is not
+        // verified for that one, and `verified` is said of all keys together.
+        if !matches!(relation, Relation::Poorer | Relation::RicherBeside)
+            && takes_every_key(connection, batch.scope(), ledger)?
+        {
+            progress.grant(connection, ranges::VERIFIED, LedgerRange::single(ledger.seq))?;
+        }
     }
     for key in batch.scope().keys() {
         open_key(connection, key, batch, offered, &relations, progress, now_ms)?;
@@ -212,7 +219,6 @@ fn write_row(
     if matches!(relation, Relation::New | Relation::Richer) {
         ledgers::put(connection, ledger, row)?;
         ledgers::record_first(connection, ledger)?;
-        ranges::extend(connection, ranges::VERIFIED, LedgerRange::single(ledger.seq))?;
         progress.ledgers_written += 1;
         progress.changed = true;
     }

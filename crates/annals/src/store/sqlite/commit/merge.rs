@@ -42,7 +42,7 @@ pub(super) fn store_events(
             Upgrade::All => true,
         };
         if applies && stored.event != *event {
-            table.upgrade(stored.feed_position, event)?;
+            table.upgrade(&stored, event, progress.next_position())?;
             progress.event_upgraded(stored.event.proof, event.proof);
         }
     }

@@ -2,11 +2,12 @@
 
 use annals::store::{IncidentKind, StoreError};
 use annals_core::{
-    Batch, CheckedLedger, ClassicEvents, ClassicPolicy, Event, EventsDigest, LedgerSeq, Position, ProofClass, Scope,
-    ScopeKey,
+    Batch, CheckedLedger, ClassicEvents, ClassicPolicy, Event, EventsDigest, IncompleteReason, LedgerSeq, Position,
+    ProofClass, Scope, ScopeKey,
 };
 
 use crate::store::fixtures::*;
+use crate::store::reader::{first_page, judge};
 
 use ClassicEvents::{Absent, Inconsistent, Present};
 
@@ -251,6 +252,37 @@ pub fn another_digest_of_an_equally_rich_ledger_is_an_incident(fixture: &mut dyn
     assert_eq!(position_of(store.commit(&elsewhere, fence).unwrap_err()), None);
     let after = snapshot(store);
     assert_eq!((after.events, after.ledgers), (before.events, before.ledgers));
+}
+
+pub fn what_nobody_checked_is_never_vouched_for_by_another_contracts_ledger(fixture: &mut dyn StoreFixture) {
+    let store = fixture.store();
+    let fence = begin(store, 1, 20);
+    let seen = |number: u32| {
+        let query = first_page(contract(9), Some(seq(number)), Some(seq(number)), 50);
+        let page = store.page(&query).unwrap();
+        (judge(&page).reason, page.view.verified.contains(seq(number)), page.events.len())
+    };
+    // In both orders: a checked ledger of contract 1, and all events as a source gives them that lacks classic ones.
+    store.commit(&batch(contracts(&[1]), 5, 5, Present), fence).unwrap();
+    store.commit(&unverified(Scope::All, 5, 5, Absent), fence).unwrap();
+    assert_eq!(seen(5), (Some(IncompleteReason::NotYetIngested), false, 0));
+    let gap = store.status().unwrap().gaps.into_iter().find(|gap| gap.range == range(5, 5)).unwrap();
+    assert_eq!((gap.attempts, gap.last_code.as_deref()), (1, Some("UNVERIFIED")));
+
+    store.commit(&unverified(Scope::All, 8, 8, Absent), fence).unwrap();
+    store.commit(&batch(contracts(&[1]), 8, 8, Present), fence).unwrap();
+    assert_eq!(seen(8), (Some(IncompleteReason::ClassicEventsAbsent), false, 0));
+    assert_eq!(store.ledgers(seq(8), 1).unwrap().len(), 1);
+    // Nor is it a contradiction when the same source has more to give.
+    store.commit(&unverified(Scope::All, 8, 8, Present), fence).unwrap();
+    assert_eq!(seen(8), (Some(IncompleteReason::ClassicEventsAbsent), false, 3));
+
+    for number in [5, 8] {
+        store.commit(&full(number, number), fence).unwrap();
+        assert_eq!(seen(number), (None, true, 3));
+    }
+    assert!(store.incidents().unwrap().is_empty());
+    assert_eq!(store.status().unwrap().events.unverified, 0);
 }
 
 pub fn without_classic_events_by_policy_no_source_is_too_poor(fixture: &mut dyn StoreFixture) {

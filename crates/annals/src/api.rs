@@ -1,0 +1,129 @@
+//! What readers are told over HTTP: routes under `/v1`, and whether the process is alive.
+//!
+//! Nothing here writes. Each answer is made of one read of the store, or of reads whose facts cannot contradict
+//! each other; a page and what judges it are of one snapshot. The store blocks, so its verbs run on threads of
+//! their own, a bounded number at once.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::{CompressionLayer, CompressionLevel};
+
+use crate::clock::Clock;
+use crate::config::AllowedOrigins;
+use crate::store::{Store, StoreError};
+
+mod answer;
+mod code;
+mod connection;
+mod contracts;
+mod cursor;
+mod error;
+mod event;
+mod events;
+mod front;
+mod health;
+mod judge;
+mod ledger;
+mod limits;
+mod openapi;
+mod query;
+mod reads;
+mod route;
+mod value;
+
+pub use code::Code;
+pub use limits::Limits;
+
+use answer::Answer;
+use cursor::CursorKey;
+use error::ApiError;
+use query::Query;
+use reads::Reads;
+
+/// Answers shorter than this, in bytes, are not worth compressing.
+const COMPRESSED_BYTES_MIN: u64 = 1024;
+
+/// What every request is answered from.
+struct Api {
+    reads: Reads,
+    clock: Arc<dyn Clock>,
+    cursors: CursorKey,
+    allowed_origins: AllowedOrigins,
+    limits: Limits,
+    document: String,
+}
+
+/// A server over one archive that has not begun yet.
+pub struct Server {
+    api: Arc<Api>,
+}
+
+impl Server {
+    /// Prepares to answer from `store`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the archive cannot be read.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        allowed_origins: AllowedOrigins,
+        limits: Limits,
+    ) -> Result<Self, StoreError> {
+        let cursors = CursorKey::new(store.cursor_key()?);
+        let reads = Reads::new(store, &limits);
+        let document = format!("{:#}\n", openapi::document());
+        Ok(Self { api: Arc::new(Api { reads, clock, cursors, allowed_origins, limits, document }) })
+    }
+
+    /// Answers whoever connects until `stop` comes, then lets the requests that run end. Needs a runtime with
+    /// network and time.
+    pub async fn run(self, listener: TcpListener, stop: impl Future<Output = ()>) {
+        let limits = self.api.limits;
+        connection::serve(listener, router(self.api), limits, stop).await;
+    }
+}
+
+fn router(api: Arc<Api>) -> Router {
+    let mut router = Router::new()
+        .route(route::HEALTH.path, get(health::get))
+        .route(route::CONTRACTS.path, get(contracts::list))
+        .route(route::EVENTS.path, get(events::list))
+        .route(route::EVENT.path, get(event::get))
+        .route(route::LEDGER.path, get(ledger::get))
+        .route(route::DOCUMENT.path, get(document))
+        .route(route::HEALTHZ.path, get(health::alive));
+    for alias in route::EVENTS.aliases {
+        router = router.route(alias, get(events::list));
+    }
+    let compression =
+        CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(COMPRESSED_BYTES_MIN));
+    router
+        .fallback(nothing_here)
+        .layer(compression)
+        .layer(from_fn_with_state(Arc::clone(&api), front::answer))
+        .with_state(api)
+}
+
+async fn nothing_here() -> ApiError {
+    Code::NotFound.into()
+}
+
+async fn document(State(api): State<Arc<Api>>, uri: Uri) -> Result<Answer, ApiError> {
+    Query::read(&uri, &route::DOCUMENT)?;
+    Ok(Answer::of_text(api.document.clone()))
+}
+
+/// The part of a path that a route's parameter stands for.
+fn segment(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
+    // Every route's pattern has the one parameter, so that only its encoding can be at fault.
+    path.map(|Path(segment)| segment).map_err(|_| Code::BadEncoding.into())
+}

@@ -1,0 +1,36 @@
+//! One event by its id.
+
+use std::sync::Arc;
+
+use annals_core::wire::ExportedEvent;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+
+use super::answer::Answer;
+use super::code::Code;
+use super::error::ApiError;
+use super::query::Query;
+use super::reads::ReadError;
+use super::route::EVENT;
+use super::{Api, segment, value};
+use crate::store::EventLookup;
+
+/// Answers one event.
+pub(super) async fn get(
+    State(api): State<Arc<Api>>,
+    id: Result<Path<String>, PathRejection>,
+    uri: Uri,
+) -> Result<Answer, ApiError> {
+    let position = value::event_id(&segment(id)?)?;
+    Query::read(&uri, &EVENT)?;
+    let read = api.reads.run(move |store| match store.event(position)? {
+        EventLookup::Found(event) => {
+            let event = ExportedEvent::new(&event).map_err(|error| ReadError::Damaged(Box::new(error)))?;
+            Answer::new(&event)
+        }
+        EventLookup::Absent { covered: true } => Err(Code::EventNotFound.into()),
+        EventLookup::Absent { covered: false } => Err(Code::LedgerNotCovered.into()),
+    });
+    read.await
+}

@@ -1,0 +1,87 @@
+//! What the archive knows of one contract, as of one feed position.
+
+use annals_core::{ClassicPolicy, ContractId, LedgerRange, Position, ScopeKey, Window};
+use rusqlite::Connection;
+
+use super::{contracts, events, grants, incidents, ledgers, ranges, state};
+use crate::store::{ContractView, EventLookup, FeedPosition, StoreError};
+
+/// A view, and what else a window is judged by.
+pub(super) struct Known {
+    pub(super) view: ContractView,
+    /// The archive's own feed position; the view may be of an earlier one.
+    pub(super) present: u64,
+    /// Whether the contract can have no classic events.
+    wasm: bool,
+    classic: ClassicPolicy,
+}
+
+/// Reads what is known of `id`, now or as of the position that a first page fixed.
+pub(super) fn read(connection: &Connection, id: ContractId, as_of: Option<FeedPosition>) -> Result<Known, StoreError> {
+    let state = state::indexer_state(connection)?;
+    let meta = state::meta(connection)?;
+    let as_of = as_of.map_or(state.feed_position, |fixed| fixed.0);
+    if as_of > state.feed_position {
+        return Err(StoreError::BehindCursor { asked: as_of, held: state.feed_position });
+    }
+    let own = grants::coverage_at(connection, &ScopeKey::Contract(id).to_string(), as_of)?;
+    let coverage = own.union(&grants::coverage_at(connection, &ScopeKey::All.to_string(), as_of)?);
+    let verified = grants::coverage_at(connection, ranges::VERIFIED, as_of)?;
+    let named = contracts::get(connection, id)?;
+    let view = ContractView {
+        as_of: FeedPosition(as_of),
+        epoch: state.epoch,
+        in_scope: named.is_some() || contracts::all_in_scope(connection)?,
+        contract: named.as_ref().map(|named| named.contract),
+        start: meta.start,
+        verified: coverage.intersection(&verified),
+        coverage,
+        lowest_incident: incidents::lowest_ledger(connection, as_of)?,
+        pins: ledgers::pins(connection)?,
+    };
+    let wasm = named.is_some_and(|named| named.was_wasm_at(as_of));
+    Ok(Known { view, present: state.feed_position, wasm, classic: meta.classic.unwrap_or(ClassicPolicy::Keep) })
+}
+
+impl Known {
+    /// The ledgers whose rows a window shows: one without a beginning starts with what is covered.
+    pub(super) fn rows_range(&self, window: Window) -> Option<LedgerRange> {
+        let lowest = self.view.coverage.ranges().first().map(|range| range.from_inclusive());
+        LedgerRange::new(window.from_inclusive.or(lowest)?, window.to_inclusive?).ok()
+    }
+
+    /// Whether a scanned ledger of the window lacks classic events that the contract may have.
+    pub(super) fn lacks_classic(&self, connection: &Connection, window: Window) -> Result<bool, StoreError> {
+        let Some(range) = self.rows_range(window) else { return Ok(false) };
+        let held = self.view.coverage.ranges().iter();
+        let scanned: Vec<LedgerRange> = held.filter_map(|held| held.intersection(range)).collect();
+        if self.wasm || scanned.is_empty() {
+            return Ok(false);
+        }
+        if self.classic == ClassicPolicy::Drop || scanned.iter().any(|range| !self.view.verified.covers(*range)) {
+            return Ok(true);
+        }
+        for range in scanned {
+            if ledgers::lacks_classic(connection, range, self.view.as_of.0)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The event at `position`. Its absence is proven only by a ledger that was scanned for every contract, with nothing
+/// left out.
+pub(super) fn event(connection: &Connection, position: Position) -> Result<EventLookup, StoreError> {
+    if let Some(event) = events::at(connection, position)? {
+        return Ok(EventLookup::Found(Box::new(event)));
+    }
+    let ledger = LedgerRange::single(position.ledger());
+    let scanned = ranges::within(connection, &ScopeKey::All.to_string(), ledger)?;
+    let verified = ranges::within(connection, ranges::VERIFIED, ledger)?;
+    let state = state::indexer_state(connection)?;
+    let whole = state::meta(connection)?.classic == Some(ClassicPolicy::Keep)
+        && !verified.is_empty()
+        && !ledgers::lacks_classic(connection, ledger, state.feed_position)?;
+    Ok(EventLookup::Absent { covered: !scanned.is_empty() && whole })
+}

@@ -1,0 +1,18 @@
+//! What readers are told over HTTP.
+
+mod archive;
+mod client;
+mod conformance;
+mod cursors;
+mod document;
+mod errors;
+mod fake;
+mod front;
+mod health;
+mod load;
+mod lookups;
+mod pages;
+mod program;
+mod refused;
+mod server;
+mod waiting;

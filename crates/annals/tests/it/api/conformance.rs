@@ -1,0 +1,66 @@
+//! Programs of others that know only the document.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::archive::token;
+use super::server::whole;
+
+/// The interpreter that has the tools; none, said aloud, where there is none and this is not CI.
+fn python() -> Option<PathBuf> {
+    let named = std::env::var_os("ANNALS_PYTHON").map(PathBuf::from);
+    if named.is_none() {
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "set ANNALS_PYTHON to a Python 3.11 that has tests/python/requirements.txt: CI skips nothing"
+        );
+        eprintln!("skipped: ANNALS_PYTHON names no Python with schemathesis");
+    }
+    named
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(name)
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().expect("ANNALS_PYTHON can be run");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+#[test]
+fn schemathesis_finds_no_failure_and_no_undocumented_answer() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("http://{}/v1/openapi.json", whole().address);
+    let mut command = Command::new(python);
+    command.args(["-m", "schemathesis.cli", "run", &url, "--checks", "all", "--max-examples", "60"]);
+    command.args(["--seed", "1", "--phases", "examples,coverage,fuzzing", "--no-color"]);
+    // A schema has no word for a strkey's checksum or a cursor's signature.
+    command.args(["--exclude-checks", "positive_data_acceptance"]);
+    let report = run(command.current_dir(folder.path()));
+    // The tool leaves the path out that it reads the document from.
+    let tested = format!("Tested: {}", super::document::operations().count() - 1);
+    assert!(report.contains(&tested), "{tested}: {report}");
+}
+
+#[test]
+fn a_generated_client_reads_every_page() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(python);
+    command.arg(script("read_pages.py")).arg(format!("http://{}", whole().address)).arg(token().to_string());
+    let read = run(command.current_dir(folder.path()));
+    let ids: Vec<String> = serde_json::from_str::<Value>(&read)
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids, super::archive::ids(&super::archive::events_of(token(), 1000, 1039)));
+}

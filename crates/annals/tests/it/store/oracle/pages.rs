@@ -1,0 +1,65 @@
+//! What a reader of one contract must be told, by plain sets of numbers.
+
+use std::collections::BTreeSet;
+
+use annals::store::{Contract, ContractKind};
+use annals_core::{ClassicEvents, ContractId, Event, LedgerSeq, ScopeKey};
+
+use super::Oracle;
+
+/// What all pages of one window must say, whatever is committed after it was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub from: Option<u32>,
+    pub to: Option<u32>,
+    pub scanned: BTreeSet<u32>,
+    pub verified: BTreeSet<u32>,
+    /// In canonical order.
+    pub events: Vec<Event>,
+    pub missing: BTreeSet<u32>,
+    pub complete: bool,
+}
+
+impl Oracle {
+    pub fn declare(&mut self, said: &Contract) {
+        let known = self.declared.entry(said.id).or_insert(Contract { origin: None, kind: None, ..*said });
+        known.origin = said.origin.or(known.origin);
+        known.kind = said.kind.or(known.kind);
+    }
+
+    /// What must be told of `contract` now.
+    pub fn answer(&self, contract: ContractId, asked_from: Option<LedgerSeq>, asked_to: Option<LedgerSeq>) -> Answer {
+        let mut scanned = BTreeSet::new();
+        for key in [ScopeKey::Contract(contract), ScopeKey::All] {
+            scanned.extend(self.scanned.get(&key).into_iter().flatten().copied());
+        }
+        let verified = scanned.iter().copied().filter(|number| self.verified.contains(number)).collect();
+        let declared = self.declared.get(&contract);
+        let origin = declared.and_then(|declared| declared.origin).map(LedgerSeq::get);
+        let from = asked_from.map(LedgerSeq::get).or(origin);
+        let mut watermark = None;
+        let mut number = origin.or(self.start).unwrap_or(0);
+        while scanned.contains(&number) {
+            watermark = Some(number);
+            number += 1;
+        }
+        let to = asked_to.map(LedgerSeq::get).or(watermark);
+
+        let first = from.or(scanned.first().copied());
+        let ledgers: Vec<u32> = match (first, to) {
+            (Some(first), Some(to)) => (first..=to).collect(),
+            _ => Vec::new(),
+        };
+        let shown =
+            |event: &&Event| event.contract_id == Some(contract) && ledgers.contains(&event.position.ledger().get());
+        let events = self.events.iter().filter(shown).cloned().collect();
+        let wasm = declared.is_some_and(|declared| declared.kind == Some(ContractKind::Wasm));
+        let whole = |number: &u32| {
+            let row = self.ledgers.get(number).filter(|_| self.verified.contains(number));
+            scanned.contains(number) && (wasm || row.is_some_and(|row| row.classic_events == ClassicEvents::Present))
+        };
+        let complete = self.open_incidents == 0 && from.is_some() && !ledgers.is_empty() && ledgers.iter().all(whole);
+        let missing = ledgers.iter().copied().filter(|number| !scanned.contains(number)).collect();
+        Answer { from, to, scanned, verified, events, missing, complete }
+    }
+}
