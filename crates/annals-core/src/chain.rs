@@ -2,7 +2,9 @@
 //!
 //! A ledger is held back until its successor links to it or its run ends. Where N and N+1 disagree, N is at
 //! fault if N+1 links on to N+2; else N+1 is; both are at fault when nothing follows that could tell. A run
-//! that contradicts a *stored* neighbour is refused for as long as it links on: what is stored was checked.
+//! that contradicts the *stored* ledger below it is refused for as long as it links on: what is stored was checked.
+//! Of a run that contradicts the stored ledger above it, only the last ledger is refused: those below are decided
+//! by then, and which of them are of another chain nothing tells.
 
 use crate::hash::LedgerHash;
 use crate::ledger::CheckedLedger;

@@ -209,8 +209,8 @@ pub fn run(
     };
     let plan = store.request(&request, fence)?;
     if let Some(old) = plan.lowered_start_from {
-        let new = job.range.from_inclusive();
-        tracing::info!("the archive's start is lowered from ledger {old} to {new}, by this request");
+        let start = job.range.from_inclusive();
+        tracing::info!("the archive's start was lowered from ledger {old} to {start}: its marks count from there now");
     }
     progress.begin(job.range.count(), job.range.count() - plan.missing.count());
     let filler = Filler { job, store, fence, source, source_name: source.name(), progress };

@@ -112,7 +112,7 @@ fn missing(holes: &[Hole]) -> impl Iterator<Item = String> {
 }
 
 fn name(hole: &Hole) -> String {
-    let range = if hole.from == hole.to { hole.from.to_string() } else { format!("{}-{}", hole.from, hole.to) };
+    let range = hole.ledgers();
     if hole.scope == "*" { range } else { format!("{range} of {}", hole.scope) }
 }
 

@@ -1,6 +1,6 @@
 //! How far an archive reaches without a gap.
 
-use annals_core::{Coverage, LedgerRange, LedgerSeq};
+use annals_core::{Coverage, LedgerRange, LedgerSeq, ScopeKey};
 use serde::Serialize;
 
 use crate::store::Status;
@@ -8,7 +8,7 @@ use crate::store::Status;
 /// The marks of an archive; each is null until something from its start on is covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
-    /// The last ledger up to which everything asked for is covered, from the start on.
+    /// The last ledger up to which every contract that the archive holds anything of is covered, from the start on.
     pub ingested_through: Option<LedgerSeq>,
     /// The same of ledgers whose chain and hashes held.
     pub verified_through: Option<LedgerSeq>,
@@ -20,7 +20,7 @@ impl Marks {
     pub fn of(status: &Status) -> Self {
         let Some(start) = status.start else { return Self { ingested_through: None, verified_through: None } };
         let asked_and_missing = Coverage::from_iter(status.gaps.iter().map(|gap| gap.range));
-        let ingested = covered_by_any(status).difference(&asked_and_missing);
+        let ingested = covered_by_every(status).difference(&asked_and_missing);
         Self {
             ingested_through: ingested.watermark(start),
             verified_through: ingested.intersection(&status.verified).watermark(start),
@@ -32,6 +32,12 @@ impl Marks {
 #[must_use]
 pub fn covered_by_any(status: &Status) -> Coverage {
     status.coverage.iter().fold(Coverage::new(), |all, (_, coverage)| all.union(coverage))
+}
+
+/// The ledgers that are covered under every key, so that no contract has a hole there.
+fn covered_by_every(status: &Status) -> Coverage {
+    let every = status.coverage.iter().map(|(key, _)| status.covered(*key));
+    every.reduce(|both, covered| both.intersection(&covered)).unwrap_or_default()
 }
 
 /// The ledgers from the start to the highest one asked for or covered; none before the first request.
@@ -61,6 +67,14 @@ pub struct Hole {
     pub last_error: Option<String>,
 }
 
+impl Hole {
+    /// The ledgers as people write them: `5`, or `5-9`.
+    #[must_use]
+    pub fn ledgers(&self) -> String {
+        if self.from == self.to { self.from.to_string() } else { format!("{}-{}", self.from, self.to) }
+    }
+}
+
 /// Everything that is missing from the window: what was asked for, and what lies between without having been.
 #[must_use]
 pub fn holes(status: &Status) -> Vec<Hole> {
@@ -78,8 +92,9 @@ pub fn holes(status: &Status) -> Vec<Hole> {
             last_error: gap.last_error.clone(),
         })
         .collect();
-    let asked = Coverage::from_iter(status.gaps.iter().map(|gap| gap.range));
     for (key, _) in &status.coverage {
+        let asked = status.gaps.iter().filter(|gap| gap.key == *key || gap.key == ScopeKey::All);
+        let asked = Coverage::from_iter(asked.map(|gap| gap.range));
         let never_asked = status.covered(*key).union(&asked).missing(window);
         holes.extend(never_asked.ranges().iter().map(|range| Hole {
             scope: key.to_string(),
@@ -97,7 +112,7 @@ pub fn holes(status: &Status) -> Vec<Hole> {
 
 #[cfg(test)]
 mod tests {
-    use annals_core::{Census, ClassicPolicy, ContractId, ScopeKey};
+    use annals_core::{Census, ClassicPolicy, ContractId};
 
     use super::*;
     use crate::store::{FeedPosition, Gap};
@@ -159,6 +174,23 @@ mod tests {
         let status = status(5, &[(ONE, 5, 9), (TWO, 5, 6)], &[(TWO, 7, 9)]);
         assert_eq!(Marks::of(&status).ingested_through, Some(seq(6)));
         assert_eq!(Marks::of(&status).verified_through, Some(seq(6)));
+    }
+
+    #[test]
+    fn what_one_contract_was_never_asked_for_stops_the_mark_of_all() {
+        let apart = status(5, &[(ONE, 5, 9), (TWO, 10, 20)], &[]);
+        assert_eq!(Marks::of(&apart).ingested_through, None);
+        let later = status(5, &[(ONE, 5, 20), (TWO, 5, 9)], &[]);
+        assert_eq!(Marks::of(&later).ingested_through, Some(seq(9)));
+        let beside_all = status(5, &[(ALL, 5, 20), (TWO, 5, 9)], &[]);
+        assert_eq!(Marks::of(&beside_all).ingested_through, Some(seq(20)));
+    }
+
+    #[test]
+    fn a_gap_of_one_contract_hides_no_hole_of_another() {
+        let status = status(5, &[(ONE, 5, 9), (TWO, 5, 9)], &[(TWO, 10, 20)]);
+        let listed: Vec<_> = holes(&status).iter().map(|hole| (hole.from, hole.to, hole.asked_for)).collect();
+        assert_eq!(listed, [(10, 20, false), (10, 20, true)]);
     }
 
     #[test]

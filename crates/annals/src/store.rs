@@ -245,11 +245,13 @@ pub trait Store: Send + Sync {
 
     /// Records what an operator asks for: network, policy and pins (recorded by the first request, compared
     /// after), the lowest start (lowering is journalled), and as durable gaps the asked-for ledgers that are
-    /// not covered. Nothing is written when anything is refused.
+    /// not covered. Nothing is written when anything is refused. While nothing is stored, a
+    /// request of another network or policy replaces the earlier ones.
     ///
     /// # Errors
     /// [`StoreError::NetworkMismatch`], [`StoreError::PolicyMismatch`], [`StoreError::PinContradicted`] (a stored
-    /// ledger has another hash), [`StoreError::IncidentOpen`], [`StoreError::StaleFence`].
+    /// ledger has another hash), [`StoreError::PinnedOtherwise`], [`StoreError::IncidentOpen`],
+    /// [`StoreError::StaleFence`].
     fn request(&self, request: &Request, fence: Fence) -> Result<Plan, StoreError>;
 
     /// Stores a batch: events, ledger rows, proof material, coverage of each of its scope's keys, cursor and feed

@@ -26,6 +26,9 @@ pub struct Report {
     pub ledgers: u64,
     /// Events that were read, by the proof class they are stored with.
     pub events: Census,
+    /// Ledgers of single contracts in which an uncommitted event that is gone would not be noticed: their digest
+    /// is over the events of all contracts.
+    pub undigested: u64,
     /// What does not hold, up to a bound.
     pub faults: Vec<Fault>,
     /// How many things do not hold.
@@ -41,6 +44,7 @@ pub struct ReportJson<'a> {
     rewritten: u64,
     uncommitted: u64,
     unverified: u64,
+    undigested: u64,
     faults: Vec<fault::FaultJson<'a>>,
     faults_found: u64,
 }
@@ -56,6 +60,7 @@ impl Report {
             rewritten: self.events.rewritten,
             uncommitted: self.events.uncommitted,
             unverified: self.events.unverified,
+            undigested: self.undigested,
             faults: self.faults.iter().map(Fault::to_json).collect(),
             faults_found: self.faults_found,
         }
@@ -77,6 +82,7 @@ pub fn run(store: &dyn Store, progress: &dyn Progress, on_fault: &mut dyn FnMut(
         }
     }
     walk.verify_outside(&status)?;
+    walk.verify_totals(&status)?;
     progress.end();
     Ok(walk.report)
 }
@@ -129,6 +135,7 @@ impl Walk<'_> {
         }
         self.report.ledgers += 1;
         self.report.events.add(verified.events);
+        self.report.undigested += u64::from(verified.undigested);
         self.progress.advance(1, verified.events.total());
         for fault in verified.faults {
             self.note(fault);
@@ -163,6 +170,21 @@ impl Walk<'_> {
                 let kind = FaultKind::EventsWithoutCoverage { range: *range, events };
                 self.note(Fault { ledger: range.from_inclusive(), position: None, kind });
             }
+        }
+        Ok(())
+    }
+
+    /// Compares the numbers that the archive keeps of its events with those that were read. Where something else
+    /// does not hold they differ anyway, and a commit in between changes them.
+    fn verify_totals(&mut self, before: &Status) -> Result<(), StoreError> {
+        let now = self.store.status()?;
+        if self.report.faults_found > 0 || now.feed_position != before.feed_position {
+            return Ok(());
+        }
+        if now.events != self.report.events {
+            let (kept, read) = (now.events.total(), self.report.events.total());
+            let ledger = now.start.unwrap_or(LedgerSeq::MIN);
+            self.note(Fault { ledger, position: None, kind: FaultKind::Totals { kept, read } });
         }
         Ok(())
     }

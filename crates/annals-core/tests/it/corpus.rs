@@ -64,7 +64,7 @@ fn every_curated_ledger_verifies_and_so_does_an_agreed_empty_set() {
 }
 
 #[test]
-fn a_ledger_that_ends_early_or_goes_on_is_undecodable_at_every_length() {
+fn inv_8_a_ledger_that_ends_early_or_goes_on_is_undecodable_at_every_length() {
     let Some(folder) = shared::ledgers() else { return };
     let bytes = fs::read(folder.join("core-corpus/curated/p28-empty-txset-370dd5e0af5cfa8d.xdr")).unwrap();
     let ledger = shared::frames(&bytes).remove(0);

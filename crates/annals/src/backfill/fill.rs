@@ -8,12 +8,12 @@ mod failures;
 mod reading;
 mod rivals;
 
-use annals_core::{Coverage, LedgerRange};
+use annals_core::{ChainFault, Coverage, LedgerRange};
 
 use self::failures::Failures;
 pub(super) use self::failures::is_absence;
 use self::reading::{Found, Reading};
-use super::{BackfillError, Job, Progress, pipeline};
+use super::{BackfillError, Job, Progress, pipeline, sound_ledgers};
 use crate::source::LedgerSource;
 use crate::store::{Fence, GapFailure, Store};
 
@@ -61,8 +61,13 @@ impl Filler<'_> {
     }
 
     fn fill_group(&self, wanted: &Coverage) -> Result<Vec<GapFailure>, BackfillError> {
-        let mut missing = wanted.clone();
-        let mut again = wanted.clone();
+        let forks = self.forks(wanted)?;
+        let mut missing =
+            forks.iter().fold(wanted.clone(), |rest, fork| rest.difference(&Coverage::from_iter([fork.range])));
+        if missing.is_empty() {
+            return Ok(forks);
+        }
+        let mut again = missing.clone();
         let mut explained: Vec<GapFailure> = Vec::new();
         for reading in 1..=READINGS_MAX {
             let Found { stored, late, unproven, failures } = self.read(&again)?;
@@ -79,8 +84,31 @@ impl Filler<'_> {
             again = next;
         }
         debug_assert_eq!(explained.iter().map(|failure| failure.range.count()).sum::<u64>(), missing.count());
+        explained.extend(forks);
         explained.sort_by_key(|failure| failure.range);
         Ok(explained)
+    }
+
+    /// The gaps that the source would fill with another chain than the stored one above them.
+    ///
+    /// A gap is filled upwards, so a chain that nothing ties to the archive from below would be stored up to the
+    /// stored ledger before it is seen not to link. The gap's last ledger tells beforehand.
+    fn forks(&self, wanted: &Coverage) -> Result<Vec<GapFailure>, BackfillError> {
+        let mut forks = Vec::new();
+        // The chain itself refuses the last ledger, which is all of a gap of one.
+        for gap in wanted.ranges().iter().filter(|gap| gap.count() > 1) {
+            let stored = self.store.neighbours(*gap)?;
+            let is_pinned =
+                self.job.pins.iter().any(|pin| gap.contains(pin.seq) || pin.seq.next() == Some(gap.from_inclusive()));
+            let (None, Some(after), false) = (stored.before, stored.after, is_pinned) else { continue };
+            let last = gap.to_inclusive();
+            let given = sound_ledgers(self.job, self.source, Some(last), |ledger| ledger.hash)?;
+            let Some(above) = last.next().filter(|_| !given.is_empty() && !given.contains(&after)) else { continue };
+            let fault = ChainFault::ContradictsStored { stored: above };
+            let message = format!("{}: ledger {last}: {fault}", self.source_name);
+            forks.push(GapFailure { range: *gap, code: fault.code().to_owned(), message });
+        }
+        Ok(forks)
     }
 
     fn explain(&self, failures: Failures, open: &Coverage, late: &Coverage) -> Vec<GapFailure> {

@@ -47,17 +47,19 @@ pub(super) enum CliError {
 }
 
 impl From<clap::Error> for CliError {
-    /// Keeps the first paragraph of what clap says: the mistake, without the synopsis.
+    /// Keeps what clap says of the mistake and how to right it, without the synopsis.
     fn from(error: clap::Error) -> Self {
         use clap::error::ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingSubcommand};
         if matches!(error.kind(), DisplayHelpOnMissingArgumentOrSubcommand | MissingSubcommand) {
             return Self::Usage("a verb is missing: see `annals --help`".to_owned());
         }
         let text = error.render().to_string();
-        let paragraph = text.split("\n\n").next().unwrap_or(&text);
-        let words: Vec<&str> = paragraph.split_whitespace().collect();
-        let line = words.join(" ");
-        Self::Usage(line.strip_prefix("error: ").unwrap_or(&line).to_owned())
+        let in_one_line = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut paragraphs = text.split("\n\n").map(in_one_line);
+        let mistake = paragraphs.next().unwrap_or_default();
+        let mistake = mistake.strip_prefix("error: ").unwrap_or(&mistake);
+        let tip = paragraphs.find_map(|paragraph| paragraph.strip_prefix("tip: ").map(str::to_owned));
+        Self::Usage(format!("{mistake}: {}", tip.unwrap_or_else(|| "see `annals --help`".to_owned())))
     }
 }
 

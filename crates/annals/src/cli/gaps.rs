@@ -54,12 +54,13 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
 }
 
 fn line(hole: &Hole) -> String {
-    let mut line = format!("{}-{} of {}", hole.from, hole.to, hole.scope);
+    let mut line = format!("{} of {}", hole.ledgers(), hole.scope);
     if !hole.asked_for {
         line.push_str(": never asked for");
     }
     if hole.attempts > 0 {
-        line.push_str(&format!(": {} attempts", hole.attempts));
+        let attempts = if hole.attempts == 1 { "attempt" } else { "attempts" };
+        line.push_str(&format!(": {} {attempts}", hole.attempts));
     }
     if let (Some(message), Some(code)) = (&hole.last_error, &hole.last_code) {
         line.push_str(&format!(": {message} [{code}]"));

@@ -1,10 +1,11 @@
 //! How a long verb gets on: a bar on a terminal, a log line every few seconds elsewhere.
 
+use std::fmt;
 use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::output::grouped;
 use crate::backfill::Progress;
@@ -16,7 +17,7 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// How many failures are told one by one; the rest is in the list of gaps.
 const FAULTS_TOLD_MAX: u64 = 20;
 
-const TEMPLATE: &str = "{prefix} {bar:30} {human_pos}/{human_len} ledgers, {msg}, {per_sec}, {eta} left";
+const TEMPLATE: &str = "{prefix} {bar:30} {human_pos}/{human_len} ledgers, {msg}, {rate}, {eta} left";
 
 /// The progress that fits stderr. `doing` says what is done, as in `backfill`.
 pub(super) fn on_stderr(doing: &'static str, clock: Arc<dyn Clock>) -> Box<dyn Progress> {
@@ -46,7 +47,11 @@ struct BarProgress {
 impl Progress for BarProgress {
     fn begin(&self, ledgers: u64, already: u64) {
         let style = ProgressStyle::with_template(TEMPLATE).expect("the template is well-formed");
-        self.bar.set_style(style);
+        // What cannot be written to the bar is not shown; the next drawing tries again.
+        let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let _ = write!(out, "{:.1} ledgers/s", state.per_sec());
+        };
+        self.bar.set_style(style.with_key("rate", rate));
         self.bar.set_prefix(self.doing);
         self.bar.set_message("0 events");
         self.bar.set_length(ledgers);

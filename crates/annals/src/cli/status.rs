@@ -157,7 +157,7 @@ impl Report {
         lines.extend(
             self.coverage.iter().map(|held| ("covered", format!("{}-{} of {}", held.from, held.to, held.scope))),
         );
-        let gaps = |gap: &Hole| ("missing", format!("{}-{} of {}", gap.from, gap.to, gap.scope));
+        let gaps = |gap: &Hole| ("missing", format!("{} of {}", gap.ledgers(), gap.scope));
         lines.extend(self.gaps.iter().map(gaps));
         lines.extend(self.pins.iter().map(|pin| ("pin", format!("{}:{}", pin.ledger, pin.hash))));
         if self.open_incidents > 0 {

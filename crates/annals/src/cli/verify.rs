@@ -16,9 +16,10 @@ Examples:
 
 Nothing is fetched. Each stored header is hashed and linked again; each committed event is proven from its
 invocation's pre-image through the transaction's result to the header; where the archive keeps every event, each
-ledger's digest is made again. What does not hold is told on stderr, one line each, and the exit code is 3.
+ledger's digest is made again; of single contracts an uncommitted event that is gone is not noticed, and the number
+of such ledgers is told as undigested. What does not hold is told on stderr, one line each, and the exit code is 3.
 With --json the last line on stdout is
-{ledgers, events, committed, rewritten, uncommitted, unverified, faults, faults_found}.";
+{ledgers, events, committed, rewritten, uncommitted, unverified, undigested, faults, faults_found}.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
@@ -47,8 +48,15 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
             grouped(events.uncommitted),
             grouped(events.unverified),
         ))?;
+        if report.undigested > 0 {
+            context.output.line(format_args!(
+                "{} ledgers of single contracts: an uncommitted event that is gone from them is not noticed",
+                grouped(report.undigested)
+            ))?;
+        }
         context.output.line(match report.faults_found {
             0 => "everything holds".to_owned(),
+            1 => "1 fault".to_owned(),
             faults => format!("{} faults", grouped(faults)),
         })?;
     }

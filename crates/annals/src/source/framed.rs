@@ -24,18 +24,25 @@ pub struct FramedSource {
 }
 
 impl FramedSource {
-    /// Takes the file at `path`, of which nothing is read yet.
+    /// Takes the file at `path`, of which no more is read yet than tells that it is one: a pipe is not read at all.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`], [`SourceError::NotASource`] for a folder, [`SourceError::Transient`].
+    /// [`SourceError::NotFound`], [`SourceError::NotASource`] for a folder and for a file that begins with no frame,
+    /// [`SourceError::Transient`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, SourceError> {
         let path = path.into();
+        let not_a_source = |path, reason: &str| SourceError::NotASource {
+            path,
+            expected: "a file of framed ledgers (RFC 5531 record marking, plain or zstd)",
+            reason: reason.to_owned(),
+        };
         match std::fs::metadata(&path) {
-            Ok(found) if found.is_dir() => Err(SourceError::NotASource {
-                path,
-                expected: "a file of framed ledgers (RFC 5531 record marking, plain or zstd)",
-                reason: "it is a folder".to_owned(),
-            }),
+            Ok(found) if found.is_dir() => Err(not_a_source(path, "it is a folder")),
+            Ok(found) if found.is_file() => match front_of(&path).map(|(front, _)| front) {
+                Ok(front) if front.is_empty() || begins_frame(&front) || front[0] & 0x80 != 0 => Ok(Self { path }),
+                Ok(_) => Err(not_a_source(path, "it begins with no frame")),
+                Err(source) => Err(SourceError::Transient { path, source }),
+            },
             Ok(_) => Ok(Self { path }),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Err(SourceError::NotFound { path }),
             Err(source) => Err(SourceError::Transient { path, source }),
@@ -69,6 +76,14 @@ impl LedgerSource for FramedSource {
     }
 }
 
+/// The file's first bytes, as many as tell what it is, and the file after them.
+fn front_of(path: &Path) -> io::Result<(Vec<u8>, File)> {
+    let mut file = File::open(path)?;
+    let mut front = Vec::new();
+    file.by_ref().take(4).read_to_end(&mut front)?;
+    Ok((front, file))
+}
+
 /// The file, after the bytes that were read to see what it is.
 type Input = BufReader<Chain<Cursor<Vec<u8>>, File>>;
 
@@ -79,9 +94,7 @@ enum Bytes {
 
 impl Bytes {
     fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
-        let mut front = Vec::new();
-        file.by_ref().take(4).read_to_end(&mut front)?;
+        let (front, file) = front_of(path)?;
         // No length word of a last fragment begins like zstd: both kinds of magic leave its highest bit unset.
         let compressed = begins_frame(&front);
         let input = BufReader::new(Cursor::new(front).chain(file));

@@ -44,6 +44,15 @@ pub enum StoreError {
         /// The folder or file.
         path: PathBuf,
     },
+    /// The archive cannot be read.
+    #[error(
+        "{} cannot be read: check its owner and mode; of a folder that may not be written make a copy first, because SQLite keeps files beside the archive",
+        path.display()
+    )]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+    },
     /// The disk is full.
     #[error(
         "the disk that holds the archive is full: make room and run the same command again; nothing stored was lost"
@@ -75,6 +84,18 @@ pub enum StoreError {
         /// The chain's hash.
         found: String,
     },
+    /// An earlier request pinned the ledger to another hash.
+    #[error(
+        "ledger {seq} was pinned to {earlier} before, which stays, and {asked} is another hash: give the earlier one, or another --data-dir"
+    )]
+    PinnedOtherwise {
+        /// The pinned ledger.
+        seq: LedgerSeq,
+        /// The hash that is kept.
+        earlier: String,
+        /// The one asked for.
+        asked: String,
+    },
     /// Nobody asked the archive to hold anything yet.
     #[error("the archive was not asked to hold anything yet")]
     NotRequested,
@@ -90,7 +111,9 @@ pub enum StoreError {
         id: u64,
     },
     /// The batch contradicts what is stored; the incident was recorded and the batch was not.
-    #[error("incident {id}: a source contradicts the stored {what} of ledger {ledger}")]
+    #[error(
+        "incident {id}: a source contradicts the stored {what} of ledger {ledger}: look at `annals incidents list`, then `annals incidents resolve {id}`"
+    )]
     Incident {
         /// The recorded incident.
         id: u64,
@@ -155,10 +178,12 @@ impl StoreError {
             Self::OlderSchema { .. } => "OLDER_SCHEMA",
             Self::WriterBusy => "WRITER_BUSY",
             Self::ReadOnly { .. } => "READ_ONLY",
+            Self::Unreadable { .. } => "UNREADABLE",
             Self::Full => "DISK_FULL",
             Self::NetworkMismatch { .. } => "NETWORK_MISMATCH",
             Self::PolicyMismatch { .. } => "POLICY_MISMATCH",
             Self::PinContradicted { .. } => "PIN_CONTRADICTED",
+            Self::PinnedOtherwise { .. } => "PINNED_OTHERWISE",
             Self::NotRequested => "NOT_REQUESTED",
             Self::StaleFence => "STALE_FENCE",
             Self::IncidentOpen { .. } => "INCIDENT_OPEN",
@@ -179,6 +204,7 @@ impl StoreError {
             self,
             Self::NetworkMismatch { .. }
                 | Self::PinContradicted { .. }
+                | Self::PinnedOtherwise { .. }
                 | Self::IncidentOpen { .. }
                 | Self::Incident { .. }
                 | Self::DoesNotLink { .. }

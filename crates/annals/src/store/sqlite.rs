@@ -87,7 +87,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`StoreError::NoArchive`], [`StoreError::ForeignDatabase`], [`StoreError::NewerSchema`],
-    /// [`StoreError::OlderSchema`].
+    /// [`StoreError::OlderSchema`], [`StoreError::Unreadable`].
     pub fn open_reader(dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         open::check_reader(dir)?;
         let path = open::database_path(dir);

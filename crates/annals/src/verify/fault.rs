@@ -161,6 +161,14 @@ pub enum FaultKind {
     /// The numbers of events are others than those counted when the ledger was checked.
     #[error("its events are not as many of each proof class as were counted when it was checked")]
     Census,
+    /// The numbers of events that the archive reports of itself are not those of the events it holds.
+    #[error("{read} events were read and the archive counts {kept}, or counts their proof classes otherwise")]
+    Totals {
+        /// The archive's count.
+        kept: u64,
+        /// The events that were read.
+        read: u64,
+    },
 }
 
 impl FaultKind {
@@ -194,6 +202,7 @@ impl FaultKind {
             Self::UnknownDigest { .. } => "UNKNOWN_DIGEST",
             Self::Digest => "DIGEST",
             Self::Census => "CENSUS",
+            Self::Totals { .. } => "TOTALS",
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Judge {
 pub(super) struct Verified {
     pub events: Census,
     pub faults: Vec<Fault>,
+    /// Whether an uncommitted event that is gone would not be noticed.
+    pub undigested: bool,
 }
 
 impl Judge {
@@ -53,7 +55,10 @@ impl Judge {
             check_proof(header, material.as_ref(), &events, &self.scope(row.seq), &self.network, &mut faults);
         }
         self.check_counts(row, &events, &mut faults);
-        Ok(Verified { events: Census::of(&events), faults: faults.found })
+        let undigested = self.status.classic == ClassicPolicy::Keep
+            && row.census.uncommitted > 0
+            && !self.scope(row.seq).contains(&ScopeKey::All);
+        Ok(Verified { events: Census::of(&events), faults: faults.found, undigested })
     }
 
     fn read_events(&self, store: &dyn Store, seq: LedgerSeq) -> Result<Vec<Event>, StoreError> {

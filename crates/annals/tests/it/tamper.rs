@@ -286,9 +286,9 @@ fn inv_11_lowering_the_start_is_printed_and_moves_no_mark_back() {
     let lake = Lake::sound();
     let first = Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, "104:108")).ends_with(0);
     assert_eq!(first.json()["verified_through"], 108);
-    assert!(!first.stderr.contains("start is lowered"), "{first:?}");
+    assert!(!first.stderr.contains("start was lowered"), "{first:?}");
     let lower = Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, "101:105")).ends_with(0);
-    assert!(lower.stderr.contains("start is lowered from ledger 104 to 101"), "{lower:?}");
+    assert!(lower.stderr.contains("start was lowered from ledger 104 to 101"), "{lower:?}");
     assert_eq!(lower.json()["verified_through"], 108);
 }
 

@@ -113,4 +113,6 @@ fn what_is_no_file_is_refused() {
     let code = |path: PathBuf| FramedSource::open(path).unwrap_err().code();
     assert_eq!(code(folder.path().to_owned()), "NOT_A_SOURCE");
     assert_eq!(code(folder.path().join("missing")), "SOURCE_NOT_FOUND");
+    put(folder.path(), "readme", b"# Real ledgers");
+    assert_eq!(code(folder.path().join("readme")), "NOT_A_SOURCE");
 }

@@ -1,7 +1,7 @@
 //! Event rows.
 
 use annals_core::{Census, ContractId, Event, EventKind, LedgerRange, LedgerSeq, Position, ProofClass, Scope, TxHash};
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
+use rusqlite::{CachedStatement, Connection, Row, params};
 
 use super::failure::damaged;
 use super::state::{proof_class, proof_code};
@@ -153,13 +153,14 @@ fn count_into(census: &mut Census, mut rows: rusqlite::Rows<'_>) -> Result<(), S
     Ok(())
 }
 
-/// Whether every stored event lies in `range`.
+/// Whether there are events and every one lies in `range`.
 pub(super) fn all_lie_in(connection: &Connection, range: LedgerRange) -> Result<bool, StoreError> {
-    let sql = "/* events::all_lie_in */ SELECT 1 FROM events WHERE toid < ?1 OR toid > ?2 LIMIT 1";
+    let sql = "/* events::all_lie_in */ SELECT min(toid), max(toid) FROM events";
+    let ends = |row: &Row<'_>| Ok((row.get::<_, Option<u64>>(0)?, row.get::<_, Option<u64>>(1)?));
+    let (lowest, highest) = connection.prepare_cached(sql)?.query_row([], ends)?;
     let from = Position::first_of(range.from_inclusive()).toid();
     let to = Position::last_of(range.to_inclusive()).toid();
-    let outside = connection.prepare_cached(sql)?.query_row(params![from, to], |_| Ok(())).optional()?;
-    Ok(outside.is_none())
+    Ok(lowest.is_some_and(|lowest| from <= lowest) && highest.is_some_and(|highest| highest <= to))
 }
 
 pub(super) fn stored_event(row: &Row<'_>) -> Result<StoredEvent, StoreError> {

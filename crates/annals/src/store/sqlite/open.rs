@@ -142,6 +142,13 @@ fn connect_writer(path: &Path, found: Found) -> Result<(Connection, u32), StoreE
 
 /// Checks that an archive of this schema stands in `dir`, without writing or creating anything.
 pub(super) fn check_reader(dir: &Path) -> Result<(), StoreError> {
+    check_to_read(dir).map_err(|error| match error {
+        StoreError::ReadOnly { path } => StoreError::Unreadable { path },
+        error => error,
+    })
+}
+
+fn check_to_read(dir: &Path) -> Result<(), StoreError> {
     let path = database_path(dir);
     if inspect(&path)? == Found::Nothing {
         return Err(StoreError::NoArchive { path: dir.to_owned() });

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use annals_core::{Invocation, LedgerSeq, ProofMaterial, TxHash};
 use rusqlite::{Connection, OptionalExtension, params};
+use zstd::bulk::Compressor;
 
 use super::failure::damaged;
 use crate::store::StoreError;
@@ -14,11 +15,13 @@ const PART_BYTES_MAX: u64 = 256 << 20;
 
 /// Stores the material of `seq` in place of what is there.
 pub(super) fn put(connection: &Connection, seq: LedgerSeq, proof: &ProofMaterial) -> Result<(), StoreError> {
+    // Setting a compressor up costs more than most of what it compresses.
+    let mut zstd = Compressor::new(ZSTD_LEVEL).map_err(failed)?;
     let clear = "/* proofs::put */ DELETE FROM proof_invocations WHERE seq = ?1";
     connection.prepare_cached(clear)?.execute([seq.get()])?;
     let results = "/* proofs::put */ INSERT INTO proofs VALUES (?1, ?2) \
                    ON CONFLICT (seq) DO UPDATE SET results_zstd = excluded.results_zstd";
-    connection.prepare_cached(results)?.execute(params![seq.get(), compress(&proof.results_xdr)?])?;
+    connection.prepare_cached(results)?.execute(params![seq.get(), compress(&mut zstd, &proof.results_xdr)?])?;
     let insert = "/* proofs::put */ INSERT INTO proof_invocations VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = connection.prepare_cached(insert)?;
     for invocation in &proof.invocations {
@@ -26,9 +29,9 @@ pub(super) fn put(connection: &Connection, seq: LedgerSeq, proof: &ProofMaterial
             seq.get(),
             invocation.tx_order,
             invocation.tx_hash.0,
-            compress(&invocation.pre_image_xdr)?,
+            compress(&mut zstd, &invocation.pre_image_xdr)?,
             invocation.uncommitted_prefix,
-            compress(&invocation.envelope_xdr)?,
+            compress(&mut zstd, &invocation.envelope_xdr)?,
         ])?;
     }
     Ok(())
@@ -54,25 +57,29 @@ pub(super) fn get(connection: &Connection, seq: LedgerSeq) -> Result<Option<Proo
         invocations.push(Invocation {
             tx_order: row.get(0)?,
             tx_hash: TxHash(row.get(1)?),
-            pre_image_xdr: expand(&row.get::<_, Vec<u8>>(2)?)?,
+            pre_image_xdr: expand(seq, &row.get::<_, Vec<u8>>(2)?)?,
             uncommitted_prefix: row.get(3)?,
-            envelope_xdr: expand(&row.get::<_, Vec<u8>>(4)?)?,
+            envelope_xdr: expand(seq, &row.get::<_, Vec<u8>>(4)?)?,
         });
     }
-    Ok(Some(ProofMaterial { results_xdr: expand(&results)?, invocations }))
+    Ok(Some(ProofMaterial { results_xdr: expand(seq, &results)?, invocations }))
 }
 
-fn compress(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-    zstd::bulk::compress(bytes, ZSTD_LEVEL).map_err(|error| StoreError::Database(Box::new(error)))
+fn compress(zstd: &mut Compressor<'_>, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+    zstd.compress(bytes).map_err(failed)
 }
 
-fn expand(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-    let unreadable = |_| damaged("proof material does not decompress");
+fn failed(error: std::io::Error) -> StoreError {
+    StoreError::Database(Box::new(error))
+}
+
+fn expand(seq: LedgerSeq, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let unreadable = |_| damaged(format!("the proof material of ledger {seq} does not decompress"));
     let mut expanded = Vec::new();
     let decoder = zstd::Decoder::with_buffer(bytes).map_err(unreadable)?;
     decoder.take(PART_BYTES_MAX + 1).read_to_end(&mut expanded).map_err(unreadable)?;
     if expanded.len() as u64 > PART_BYTES_MAX {
-        return Err(damaged("proof material is larger than any ledger's"));
+        return Err(damaged(format!("the proof material of ledger {seq} is larger than any ledger's")));
     }
     Ok(expanded)
 }

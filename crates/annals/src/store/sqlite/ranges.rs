@@ -29,6 +29,12 @@ pub(super) fn extend(connection: &Connection, key: &str, range: LedgerRange) -> 
     Ok(fresh)
 }
 
+/// Whether nothing was ever scanned.
+pub(super) fn are_none(connection: &Connection) -> Result<bool, StoreError> {
+    let sql = "/* ranges::are_none */ SELECT NOT EXISTS (SELECT 1 FROM ranges)";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
 /// All ledgers that `key` covers.
 pub(super) fn of(connection: &Connection, key: &str) -> Result<Coverage, StoreError> {
     let sql = "/* ranges::of */ SELECT from_seq, to_seq FROM ranges WHERE scope_key = ?1 ORDER BY from_seq";

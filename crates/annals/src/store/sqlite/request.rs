@@ -9,9 +9,18 @@ use crate::store::{GapFailure, Pin, Plan, Request, StoreError};
 /// Records `request`; the transaction is undone when anything is refused.
 pub(super) fn record(connection: &Connection, request: &Request, now_ms: u64) -> Result<Plan, StoreError> {
     state::check_incidents(connection)?;
-    let meta = state::meta(connection)?;
+    let mut meta = state::meta(connection)?;
+    let is_empty = ranges::are_none(connection)?;
+    if is_empty && meta.compare(&request.network, request.classic).is_err() {
+        // A request that stored nothing, such as one with a mistyped network, binds nobody.
+        forget(connection)?;
+        meta = state::meta(connection)?;
+    }
     meta.compare(&request.network, request.classic)?;
     for pin in &request.pins {
+        if is_empty {
+            connection.execute("/* request::record */ DELETE FROM pins WHERE seq = ?1", [pin.seq.get()])?;
+        }
         record_pin(connection, *pin)?;
     }
     let first = "/* request::record */ UPDATE archive_meta SET network_passphrase = ?1, classic_policy = ?2 \
@@ -37,15 +46,25 @@ pub(super) fn record(connection: &Connection, request: &Request, now_ms: u64) ->
     Ok(Plan { missing, lowered_start_from })
 }
 
+/// Forgets what earlier requests recorded.
+fn forget(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch(
+        "/* request::forget */ DELETE FROM gaps; /* request::forget */ DELETE FROM pins; \
+         /* request::forget */ UPDATE archive_meta SET network_passphrase = NULL, classic_policy = NULL, \
+         start_seq = NULL",
+    )?;
+    Ok(())
+}
+
 /// Keeps a pin, unless the stored chain or an earlier pin says otherwise.
 fn record_pin(connection: &Connection, pin: Pin) -> Result<(), StoreError> {
     let earlier = "/* request::record_pin */ SELECT hash FROM pins WHERE seq = ?1";
     let earlier = connection.query_row(earlier, [pin.seq.get()], |row| row.get(0)).optional()?.map(LedgerHash);
-    let found = match earlier {
-        Some(hash) => Some(hash),
-        None => ledgers::chain_hash(connection, pin.seq)?,
-    };
-    if let Some(found) = found.filter(|found| *found != pin.hash) {
+    if let Some(earlier) = earlier.filter(|earlier| *earlier != pin.hash) {
+        let (earlier, asked) = (earlier.to_string(), pin.hash.to_string());
+        return Err(StoreError::PinnedOtherwise { seq: pin.seq, earlier, asked });
+    }
+    if let Some(found) = ledgers::chain_hash(connection, pin.seq)?.filter(|found| *found != pin.hash) {
         let (pinned, found) = (pin.hash.to_string(), found.to_string());
         return Err(StoreError::PinContradicted { seq: pin.seq, pinned, found });
     }

@@ -7,7 +7,7 @@ use annals::clock::SystemClock;
 use annals::store::SqliteStore;
 
 use crate::binary::{Ran, annals, backfill, report};
-use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, names};
+use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, names, write_lake_of};
 
 const READING_VERBS: [&[&str]; 7] = [
     &["export"],
@@ -98,6 +98,15 @@ fn an_archive_that_has_a_network_needs_none_to_be_named() {
 }
 
 #[test]
+fn a_start_that_is_lowered_is_told() {
+    let fixture = Fixture::lake();
+    let told = |ran: Ran| ran.stderr.contains("the archive's start was lowered from ledger 1010 to 1002");
+    assert!(!told(fixture.backfill("1010:1014").ends_with(0)));
+    assert!(told(fixture.backfill("1002:1003").ends_with(0)));
+    assert!(!told(fixture.backfill("1002:1014").ends_with(0)));
+}
+
+#[test]
 fn a_lake_that_is_none_is_refused_and_nothing_is_made() {
     let fixture = Fixture::lake();
     let absent = fixture.path().join("nowhere");
@@ -166,6 +175,28 @@ fn while_an_incident_is_open_nothing_is_written_and_reads_go_on_until_it_is_reso
     assert!(resolved["resolved_at"].is_string(), "{resolved}");
     fails(report(&resolve, &fixture.data_dir()), 1, "UNKNOWN_INCIDENT");
     fixture.backfill("1000:1029").ends_with(1);
+}
+
+#[test]
+fn another_chain_over_stored_ledgers_is_an_incident_that_says_what_to_do() {
+    let fixture = Fixture::lake();
+    let other = fixture.path().join("other");
+    write_lake_of(&other, 20, 8);
+    let contracts = [[1; 32], [2; 32]].map(|id| annals_core::ContractId(id).to_string());
+    let [first, second] = [(fixture.lake_path(), &contracts[0]), (other, &contracts[1])].map(|(lake, contract)| {
+        let mut command = backfill(&lake, &fixture.data_dir(), PASSPHRASE, RANGE);
+        command.args(["--contract", contract]);
+        Ran::of(&mut command)
+    });
+    first.ends_with(0);
+    let told = fails(second, 3, "INCIDENT").stderr;
+    assert!(told.contains("`annals incidents list`, then `annals incidents resolve 1`"), "{told}");
+    let listed = report(&["incidents", "list"], &fixture.data_dir()).ends_with(0).json();
+    assert_eq!(
+        (&listed["incidents"][0]["kind"], &listed["incidents"][0]["ledger"]),
+        (&"ledger_hash".into(), &1000.into())
+    );
+    assert_eq!(report(&["status"], &fixture.data_dir()).json()["events"]["total"], 0, "nothing of the other was kept");
 }
 
 #[test]

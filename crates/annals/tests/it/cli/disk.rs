@@ -70,6 +70,22 @@ fn an_archive_that_cannot_be_written_is_read_and_refuses_to_be_filled() {
     fs::set_permissions(fixture.data_dir(), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+#[test]
+fn an_archive_that_cannot_be_read_is_named_and_what_would_help_is_said() {
+    let fixture = Fixture::archive();
+    let database = fixture.data_dir().join("annals.db");
+    // Neither a file that may not be read, nor one beside which SQLite cannot work.
+    for (file, folder) in [(0o000, 0o755), (0o444, 0o555)] {
+        fs::set_permissions(&database, fs::Permissions::from_mode(file)).unwrap();
+        fs::set_permissions(fixture.data_dir(), fs::Permissions::from_mode(folder)).unwrap();
+        let data_dir = text(&fixture.data_dir());
+        let ran = Ran::of(&mut unprivileged(&fixture, &["status", "--data-dir", &data_dir])).ends_with(1);
+        assert!(ran.stderr.contains("annals.db cannot be read: "), "{ran:?}");
+        assert!(ran.stderr.trim_end().ends_with("[UNREADABLE]"), "{ran:?}");
+    }
+    fs::set_permissions(fixture.data_dir(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 /// Fills a small tmpfs in a mount namespace of its own, makes room, and goes on; prints what each step said.
 const FULL_DISK: &str = r#"
 set -u

@@ -39,6 +39,8 @@ fn an_export_over_a_gap_holds_everything_else_names_the_gap_and_ends_with_1() {
     assert!(ran.stdout.lines().map(ledgers).any(|ledger| ledger > 1010), "what is held is exported");
     assert!(ran.stderr.contains("gap-free only over ledgers 1000-1009"), "{}", ran.stderr);
     assert!(ran.stderr.contains("missing although asked for: 1010;"), "{}", ran.stderr);
+    let gaps = Ran::of(annals(["gaps", "--data-dir"]).arg(fixture.data_dir())).ends_with(1);
+    assert!(gaps.stdout.starts_with("1010 of *: 1 attempt: "), "{}", gaps.stdout);
 }
 
 #[test]

@@ -52,11 +52,16 @@ impl Fixture {
 
 /// Writes a lake of so many ledgers from [`FIRST`] on.
 pub fn write_lake(folder: &Path, ledgers: u32) {
+    write_lake_of(folder, ledgers, 7);
+}
+
+/// The same of another chain for each seed.
+pub fn write_lake_of(folder: &Path, ledgers: u32, seed: u64) {
     let network = Network::new(PASSPHRASE);
     let layout = LakeLayout { ledgers_per_object: 1, objects_per_partition: 64_000, ending: Ending::Zst };
     let mut writer = LakeWriter::new(folder, layout);
     let first = LedgerSeq::new(FIRST).unwrap();
-    for ledger in random_chain(&network, first, 7, ledgers, Mix::new(Format::V2Meta4)) {
+    for ledger in random_chain(&network, first, seed, ledgers, Mix::new(Format::V2Meta4)) {
         writer.push(&ledger).unwrap();
     }
     writer.finish().unwrap();

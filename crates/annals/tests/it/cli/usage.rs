@@ -65,8 +65,9 @@ fn other_values_that_are_none_name_the_flag() {
 #[test]
 fn what_clap_refuses_is_one_line_too() {
     refused(&[], "a verb is missing");
-    refused(&["exprot"], "exprot");
-    refused(&["status", "--jsn"], "--jsn");
+    refused(&["exprot"], "'exprot': a similar subcommand exists: 'export'");
+    refused(&["status", "--jsn"], "'--jsn' found: a similar argument exists: '--json'");
+    refused(&["export", "--qqq"], "'--qqq' found: see `annals --help`");
     refused(&["export", "--format", "csv"], "csv");
     refused(&["incidents", "resolve"], "ID");
     refused(&["incidents", "resolve", "first"], "first");

@@ -44,6 +44,7 @@ fn an_archive_as_it_was_filled_holds() {
     assert_eq!(verified["committed"], status["events"]["committed"]);
     assert!(verified["committed"].as_u64() > Some(0) && verified["uncommitted"].as_u64() > Some(0), "{verified}");
     assert_eq!(verified["faults"], serde_json::json!([]));
+    assert_eq!(verified["undigested"], 0);
 }
 
 #[test]
@@ -59,6 +60,8 @@ fn an_archive_of_some_contracts_and_one_without_classic_events_hold_too() {
         let verified = report(&["verify"], &fixture.data_dir()).ends_with(0).json();
         assert_eq!(verified["ledgers"], 20);
         let events = verified["events"].as_u64().unwrap() as usize;
+        // Without classic events there is nothing that no hash covers.
+        assert_eq!(verified["undigested"].as_u64() > Some(0), narrowed[0] == "--contract", "{verified}");
         assert!(0 < events && events < whole.stdout.lines().count(), "{narrowed:?}: {verified}");
         let archive = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
         archive.execute(&format!("DELETE FROM events WHERE {}", one(COMMITTED)), []).unwrap();
@@ -137,6 +140,11 @@ fn rows_and_coverage_that_do_not_go_together_are_found() {
 }
 
 #[test]
+fn a_count_that_status_would_report_and_nobody_holds_is_found() {
+    assert_eq!(faults_after("UPDATE indexer_state SET events_committed = events_committed + 1"), ["TOTALS"]);
+}
+
+#[test]
 fn proof_material_that_is_gone_or_another_is_found() {
     let newest = "(SELECT max(seq) FROM proof_invocations)";
     let gone = format!("DELETE FROM proof_invocations WHERE seq = {newest}");
@@ -151,4 +159,12 @@ fn proof_material_that_is_gone_or_another_is_found() {
     let pre_image = "(SELECT pre_image_zstd FROM proof_invocations ORDER BY seq LIMIT 1)";
     let exchanged = format!("UPDATE proof_invocations SET pre_image_zstd = {pre_image} WHERE seq = {newest}");
     assert_eq!(faults_after(&exchanged), ["SUCCESS_HASH"]);
+    let fixture = Fixture::archive();
+    let archive = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
+    archive.execute("UPDATE proofs SET results_zstd = x'00' WHERE seq = (SELECT min(seq) FROM proofs)", []).unwrap();
+    let first: u32 = archive.query_row("SELECT min(seq) FROM proofs", [], |row| row.get(0)).unwrap();
+    drop(archive);
+    let error = report(&["verify"], &fixture.data_dir()).ends_with(3).json();
+    assert_eq!(error["error"]["code"], "DAMAGED");
+    assert!(error["error"]["message"].as_str().unwrap().contains(&format!("ledger {first} ")), "{error}");
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use annals::backfill::BackfillError;
+use annals::backfill::{BackfillError, Job};
 use annals::store::{Store as _, StoreError};
 
-use super::bench::{Bench, Item, ScriptedSource, chain, job, told};
+use super::bench::{Bench, Item, ScriptedSource, chain, job, range, told};
 
 #[test]
 fn a_store_that_fails_midway_ends_the_run_keeps_what_was_committed_and_the_next_run_completes_it() {
@@ -69,19 +69,53 @@ fn an_object_that_cannot_be_read_is_named_with_its_cause_and_the_rest_goes_on() 
 
 #[test]
 fn g5_a_store_that_fails_while_the_reader_waits_for_room_lets_the_reader_go() {
-    let mut items: Vec<Item> = chain(7, 100, 66, |_| true).iter().map(Item::of).collect();
-    // Four of these fill the bytes that may be under way; the fifth waits.
-    items.extend((166..180).map(|number| Item::Zeros(number, 64 << 20)));
+    let mut items: Vec<Item> = chain(7, 100, 80, |_| true).iter().map(Item::of).collect();
+    // Beside the ledgers that the commit holds up, three of these may be under way; the fourth waits.
+    items.extend((180..190).map(|number| Item::Zeros(number, 64 << 20)));
     let source = ScriptedSource::new(items);
     let handed_out = Arc::clone(&source.handed_out);
     let mut bench = Bench::new();
     bench.store.before_commit = Box::new(move |_, _| {
-        while handed_out.load(Ordering::SeqCst) < 66 + 4 {
+        while handed_out.load(Ordering::SeqCst) < 80 + 4 {
             std::thread::yield_now();
         }
         Err(StoreError::Full)
     });
     let (ended, end) = channel();
-    std::thread::spawn(move || ended.send(bench.try_run(&job(100, 179), &source).is_err()));
+    std::thread::spawn(move || ended.send(bench.try_run(&job(100, 189), &source).is_err()));
     assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(true), "the run never ended");
+}
+
+#[test]
+fn a_chain_that_contradicts_the_stored_ledger_above_is_refused_before_any_of_it_is_stored() {
+    let (ledgers, fork) = (chain(7, 100, 30, |_| true), chain(8, 100, 30, |_| true));
+    let bench = Bench::new();
+    bench.run(&job(120, 129), &ScriptedSource::of(&ledgers));
+    let refused = bench.run(&job(100, 129), &ScriptedSource::of(&fork));
+    assert_eq!((refused.fetched, refused.verified_through), (0, None));
+    let [failure] = refused.failures.as_slice() else { panic!("{:?}", refused.failures) };
+    assert_eq!((failure.code.as_str(), failure.range), ("CONTRADICTS_STORED", range(100, 119)));
+    assert!(failure.message.contains("120"), "{failure:?}");
+    let filled = bench.run(&job(100, 129), &ScriptedSource::of(&ledgers));
+    assert_eq!((filled.fetched, filled.verified_through), (20, Some(129)));
+}
+
+#[test]
+fn a_gap_whose_last_ledger_is_missing_from_the_source_is_filled_below_it() {
+    let ledgers = chain(7, 100, 30, |_| true);
+    let bench = Bench::new();
+    bench.run(&job(120, 129), &ScriptedSource::of(&ledgers));
+    let filled = bench.run(&job(100, 129), &ScriptedSource::of(&ledgers[..19]));
+    assert_eq!((filled.fetched, filled.gaps.len()), (19, 1));
+}
+
+#[test]
+fn a_request_of_a_mistyped_network_that_stored_nothing_binds_nobody() {
+    let bench = Bench::new();
+    let ledgers = ScriptedSource::of(&chain(7, 100, 5, |_| true));
+    let typo = Job { network: annals_core::Network::new("Annals Fill Netwrok"), ..job(100, 104) };
+    assert_eq!(bench.run(&typo, &ledgers).fetched, 0);
+    assert_eq!(bench.run(&job(100, 104), &ledgers).fetched, 5);
+    let error = bench.try_run(&typo, &ledgers).unwrap_err();
+    assert!(matches!(error, BackfillError::Store(StoreError::NetworkMismatch { .. })), "{error:?}");
 }

@@ -23,7 +23,7 @@ impl SmallDisk {
             return Some(Self(dir));
         }
         assert!(std::env::var_os("CI").is_none(), "CI must be able to mount a tmpfs");
-        println!("skipped: mounting a tmpfs is not permitted");
+        eprintln!("skipped: mounting a tmpfs is not permitted");
         None
     }
 

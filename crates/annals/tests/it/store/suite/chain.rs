@@ -152,7 +152,7 @@ pub fn a_pin_that_the_chain_contradicts_is_refused_before_any_write(fixture: &mu
     let asked = Request { pins: vec![wrong(8)], ..request(Scope::All, 1, 10) };
     store.request(&asked, fence).unwrap();
     let other_pin = Request { pins: vec![Pin { seq: seq(8), hash: hash(8) }], ..request(Scope::All, 1, 10) };
-    assert!(matches!(store.request(&other_pin, fence), Err(StoreError::PinContradicted { .. })));
+    assert!(matches!(store.request(&other_pin, fence), Err(StoreError::PinnedOtherwise { .. })));
     let before = snapshot(store);
     let error = store.commit(&full(7, 8), fence).unwrap_err();
     assert!(matches!(error, StoreError::PinContradicted { seq: at, .. } if at == seq(8)));
