@@ -75,6 +75,7 @@ macro_rules! on_every_case {
                 inv_1_a_window_over_a_gap_or_past_the_end_or_inverted_is_never_complete,
                 i8_rows_and_coverage_are_of_one_snapshot,
                 inv_5_a_resolved_incident_turns_no_page_that_was_begun_before_complete,
+                inv_5_a_richer_source_turns_no_page_that_was_begun_before_complete,
                 a_window_without_a_beginning_starts_with_what_is_covered,
                 a_page_of_a_later_state_than_the_archives_own_is_refused,
                 the_event_at_a_position_is_found_or_its_absence_is_proven_or_not,

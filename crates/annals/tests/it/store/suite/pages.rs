@@ -242,6 +242,28 @@ pub fn inv_5_a_resolved_incident_turns_no_page_that_was_begun_before_complete(fi
     assert_eq!(store.contract(contract(1)).unwrap().lowest_incident, None);
 }
 
+pub fn inv_5_a_richer_source_turns_no_page_that_was_begun_before_complete(fixture: &mut dyn StoreFixture) {
+    let mut both = Both::new(fixture, 1, 30);
+    both.commit(&batch(Scope::All, 1, 9, Absent));
+    both.commit(&batch(Scope::All, 10, 14, ClassicEvents::Inconsistent));
+    both.commit(&unverified(Scope::All, 15, 20, Present));
+    let mut readers = Vec::new();
+    for (from, to) in [(1, 9), (4, 4), (10, 14), (15, 20), (1, 20)] {
+        for order in ORDERS {
+            let query = first_page(contract(1), Some(seq(from)), Some(seq(to)), 1);
+            readers.push(Reader::new(&both.oracle, PageQuery { order, ..query }));
+        }
+    }
+    readers.iter_mut().for_each(|reader| reader.turn(both.store));
+    both.commit(&full(1, 20));
+    readers.iter_mut().for_each(|reader| reader.finish(both.store));
+    for (from, to) in [(1, 9), (4, 4), (10, 14), (15, 20), (1, 20)] {
+        let query = first_page(contract(1), Some(seq(from)), Some(seq(to)), 4);
+        assert!(both.oracle.answer(contract(1), query.asked_from, query.asked_to).complete);
+        Reader::new(&both.oracle, query).finish(both.store);
+    }
+}
+
 pub fn a_window_without_a_beginning_starts_with_what_is_covered(fixture: &mut dyn StoreFixture) {
     let mut both = Both::new(fixture, 5, 40);
     let open = || first_page(contract(1), None, None, 2);
