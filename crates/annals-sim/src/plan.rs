@@ -6,7 +6,7 @@ use stellar_xdr::{
 };
 
 use crate::value;
-use crate::xdr::list;
+use crate::xdr::{encode, list};
 
 /// In which form an exporter hands a ledger out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,6 +90,12 @@ impl EventPlan {
         administrative
             .contains(&name.as_slice())
             .then(|| Self { topics: vec![self.topics[0].clone(), subject.clone(), asset.clone()], ..self.clone() })
+    }
+
+    /// XDR of the `ContractEvent`.
+    #[must_use]
+    pub fn xdr(&self) -> Vec<u8> {
+        encode(&self.to_event())
     }
 
     pub(crate) fn to_event(&self) -> ContractEvent {

@@ -49,7 +49,7 @@ pub enum Code {
     MethodNotAllowed,
     /// The request came too slowly.
     RequestTimeout,
-    /// A cursor of before a rollback.
+    /// A cursor of before a rollback, or of a copy of the archive that is ahead of this one.
     StaleCursor,
     /// A request with a body.
     BodyTooLarge,

@@ -21,6 +21,10 @@ pub(super) struct Reads {
     turn: Duration,
 }
 
+/// What a reader is told whose cursor another copy of the archive issued.
+const BEHIND: &str =
+    "this copy of the archive is behind the one that issued the cursor: ask again later, or begin anew";
+
 /// Why a read has no answer.
 pub(super) enum ReadError {
     /// The request is refused.
@@ -54,6 +58,7 @@ impl ReadError {
     fn into_api(self) -> ApiError {
         let (what, failure): (_, Box<dyn Error>) = match self {
             Self::Refused(error) => return error,
+            Self::Store(StoreError::BehindCursor { .. }) => return ApiError::new(Code::StaleCursor, BEHIND),
             Self::Store(error) => ("the archive could not be read", Box::new(error)),
             Self::Damaged(error) => ("the archive is damaged", error),
         };

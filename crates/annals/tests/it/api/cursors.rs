@@ -48,6 +48,18 @@ fn i3_a_cursor_of_another_contract_or_archive_is_refused() {
 }
 
 #[test]
+fn a_copy_of_the_archive_that_is_behind_a_cursor_says_so_and_answers_no_page() {
+    let archive = Archive::of(&["1000:1009"]);
+    let older = tempfile::tempdir().unwrap();
+    std::fs::copy(archive.data_dir().join("annals.db"), older.path().join("annals.db")).unwrap();
+    archive.fill("1000:1039", &[]);
+    let cursor = first(&Served::over(&archive.data_dir(), &[]), "limit=3")["cursor"].as_str().unwrap().to_owned();
+    let behind = Served::over(older.path(), &[]);
+    behind.get(&format!("{}?cursor={cursor}", path(token()))).refuses(410, "STALE_CURSOR");
+    first(&behind, "limit=3");
+}
+
+#[test]
 fn i3_beside_a_cursor_other_parameters_are_absent_or_its_own() {
     let query = "limit=3&from_ledger=1001&to_ledger=1030&types=transfer,mint&order=asc";
     let cursor = cursor(query);

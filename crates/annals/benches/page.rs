@@ -1,0 +1,229 @@
+//! Times a page of 200 events over HTTP against the bare SQL in process, in one run, over one large archive.
+//!
+//! `cargo bench -p annals --bench page -- [EVENTS] [PAGES]`: 5,000,000 events and 2,000 pages of each kind unless
+//! said otherwise. Seven in ten events are of one busy contract, the rest of a thousand quiet ones. Both readers take
+//! the same random windows in turn, so that the ratio holds while the machine's speed drifts.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark times and prints"
+)]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use annals::api::{Limits, Server};
+use annals::clock::SystemClock;
+use annals::config::AllowedOrigins;
+use annals::store::{Request, SqliteStore, Store};
+use annals_core::{
+    Batch, Census, CheckedLedger, ClassicEvents, ClassicPolicy, ContractId, Event, EventKind, EventsDigest, LedgerHash,
+    LedgerRange, LedgerSeq, Network, NetworkProof, Position, ProofClass, ProofMaterial, Scope, TxHash,
+};
+use annals_sim::{EventPlan, Rng, value};
+use rusqlite::{Connection, OpenFlags, params};
+
+const FIRST: u32 = 1_000_000;
+const EVENTS_PER_LEDGER: u32 = 500;
+const BATCH_LEDGERS: u32 = 64;
+const QUIET_CONTRACTS: u32 = 1_000;
+const PAGE: u32 = 200;
+
+fn seq(number: u32) -> LedgerSeq {
+    LedgerSeq::new(number).unwrap()
+}
+
+fn busy() -> ContractId {
+    value::contract(0)
+}
+
+fn quiet(number: u32) -> ContractId {
+    value::contract(1 + number)
+}
+
+/// The XDR of a transfer of `contract`; its bytes are that of the template but for the contract's id.
+fn event_xdr(template: &[u8], contract: ContractId) -> Vec<u8> {
+    let mut xdr = template.to_vec();
+    xdr[8..40].copy_from_slice(&contract.0);
+    xdr
+}
+
+fn hash(number: u32) -> LedgerHash {
+    LedgerHash(annals_core::hash::sha256(&[&number.to_be_bytes()]))
+}
+
+fn ledger(number: u32, rng: &mut Rng, template: &[u8]) -> CheckedLedger {
+    let event = |index: u32, contract: ContractId| Event {
+        position: Position::op(seq(number), 1 + index / 10, 0, index % 10).unwrap(),
+        tx_hash: TxHash(hash(number ^ (index / 10) << 20).0),
+        tx_order: 1 + index / 10,
+        successful: true,
+        close_time_ms: u64::from(number) * 5000,
+        contract_id: Some(contract),
+        kind: EventKind::Contract,
+        xdr: event_xdr(template, contract),
+        proof: ProofClass::Uncommitted,
+        rewritten_xdr: None,
+    };
+    let of_someone = |rng: &mut Rng| if rng.chance(70) { busy() } else { quiet(rng.below(QUIET_CONTRACTS)) };
+    let events: Vec<Event> = (0..EVENTS_PER_LEDGER).map(|index| event(index, of_someone(rng))).collect();
+    CheckedLedger {
+        seq: seq(number),
+        hash: hash(number),
+        previous_hash: hash(number - 1),
+        close_time_ms: u64::from(number) * 5000,
+        protocol: 26,
+        header_xdr: vec![0; 400],
+        network_proof: NetworkProof::Proven,
+        classic_events: ClassicEvents::Present,
+        census: Census::of(&events),
+        digest: EventsDigest::of(&events),
+        events,
+        proof: ProofMaterial { results_xdr: Vec::new(), invocations: Vec::new() },
+    }
+}
+
+fn load(dir: &Path, ledgers: u32) {
+    let transfer = EventPlan::transfer(busy(), value::account(1), value::account(2), 5);
+    let template = transfer.xdr();
+    let network = Network::new("Annals Bench Network");
+    let store = SqliteStore::create_or_open(dir, Arc::new(SystemClock::new())).unwrap();
+    let fence = store.acquire().unwrap();
+    let range = LedgerRange::new(seq(FIRST), seq(FIRST + ledgers - 1)).unwrap();
+    let (scope, classic) = (Scope::All, ClassicPolicy::Keep);
+    let request = Request { network: network.clone(), scope: scope.clone(), classic, range, pins: Vec::new() };
+    store.request(&request, fence).unwrap();
+    let mut rng = Rng::new(1);
+    for begin in (0..ledgers).step_by(BATCH_LEDGERS as usize) {
+        let end = (begin + BATCH_LEDGERS).min(ledgers);
+        let batch = (begin..end).map(|number| ledger(FIRST + number, &mut rng, &template)).collect();
+        let batch = Batch::checked(network.clone(), scope.clone(), classic, "bench", batch).unwrap();
+        store.commit(&batch, fence).unwrap();
+    }
+}
+
+/// The bare reader: the rows of a page, by the index that the archive has.
+struct Bare(Connection);
+
+impl Bare {
+    fn open(dir: &Path) -> Self {
+        let connection = Connection::open_with_flags(dir.join("annals.db"), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        connection.execute_batch("PRAGMA mmap_size = 8589934592; PRAGMA cache_size = -262144").unwrap();
+        Self(connection)
+    }
+
+    fn page(&self, contract: ContractId, from: u32) -> usize {
+        let sql = "/* page */ SELECT toid, event_index, tx_hash, tx_order, successful, close_time_ms, kind, proof, \
+                   event_xdr, rewritten_xdr FROM events WHERE contract_id = ?1 AND toid >= ?2 \
+                   ORDER BY toid, event_index LIMIT ?3";
+        let mut statement = self.0.prepare_cached(sql).unwrap();
+        let mut rows = statement.query(params![contract.0, u64::from(from) << 32, PAGE]).unwrap();
+        let mut bytes = 0;
+        while let Some(row) = rows.next().unwrap() {
+            bytes += row.get_ref(8).unwrap().as_blob().unwrap().len();
+        }
+        bytes
+    }
+}
+
+/// A client that keeps its connection.
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn page(&mut self, contract: ContractId, from: u32) -> usize {
+        let path = format!("/v1/contracts/{contract}/events?from_ledger={from}&limit={PAGE}");
+        self.0.get_mut().write_all(format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n").as_bytes()).unwrap();
+        let mut length = 0;
+        let mut line = String::new();
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).unwrap();
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).unwrap();
+        assert!(body.starts_with(b"{\"from_ledger\""), "{}", String::from_utf8_lossy(&body[..200.min(length)]));
+        length
+    }
+}
+
+fn serve(dir: &Path) -> Client {
+    let clock = Arc::new(SystemClock::new());
+    let store = Arc::new(SqliteStore::open_reader(dir, clock.clone()).unwrap());
+    let server = Server::new(store, clock, AllowedOrigins::Any, Limits::default()).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    // The server lives as long as the process.
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            server.run(listener, std::future::pending()).await;
+        });
+    });
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    Client(BufReader::new(stream))
+}
+
+fn timed(read: impl FnOnce() -> usize) -> Duration {
+    let begun = Instant::now();
+    assert!(read() > 0);
+    begun.elapsed()
+}
+
+fn quantiles(times: &mut [Duration]) -> [f64; 2] {
+    times.sort();
+    [50, 99].map(|percent| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1000.0)
+}
+
+fn main() {
+    let numbers: Vec<u32> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let events = numbers.first().copied().unwrap_or(5_000_000);
+    let pages = numbers.get(1).copied().unwrap_or(2_000);
+    let ledgers = (events / EVENTS_PER_LEDGER).max(100);
+    let folder = tempfile::tempdir().unwrap();
+    let begun = Instant::now();
+    load(folder.path(), ledgers);
+    let rate = f64::from(ledgers * EVENTS_PER_LEDGER) / begun.elapsed().as_secs_f64();
+    println!("{} events in {ledgers} ledgers, loaded at {rate:.0} events/s", ledgers * EVENTS_PER_LEDGER);
+    let (bare, mut client) = (Bare::open(folder.path()), serve(folder.path()));
+    println!(
+        "{:<16} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7}",
+        "200 events", "bare p50", "bare p99", "http p50", "http p99", "÷ p50", "÷ p99"
+    );
+    for name in ["busy contract", "quiet contract"] {
+        let mut rng = Rng::new(2);
+        let (mut bare_times, mut http_times) = (Vec::new(), Vec::new());
+        for round in 0..pages + pages / 10 {
+            let contract = if name.starts_with("busy") { busy() } else { quiet(rng.below(QUIET_CONTRACTS)) };
+            let from = FIRST + rng.below(ledgers / 2);
+            let pair = (timed(|| bare.page(contract, from)), timed(|| client.page(contract, from)));
+            // The first tenth warms the caches.
+            if round >= pages / 10 {
+                bare_times.push(pair.0);
+                http_times.push(pair.1);
+            }
+        }
+        let [bare, http] = [quantiles(&mut bare_times), quantiles(&mut http_times)];
+        println!(
+            "{name:<16} {:>6.2} ms {:>6.2} ms {:>6.2} ms {:>6.2} ms {:>7.2} {:>7.2}",
+            bare[0],
+            bare[1],
+            http[0],
+            http[1],
+            http[0] / bare[0],
+            http[1] / bare[1]
+        );
+    }
+}
