@@ -18,10 +18,12 @@ use crate::hash::sha256;
 mod choice;
 mod error;
 mod file;
+mod payload;
 mod shape;
 
 pub use choice::SchemaChoice;
 pub use error::RegistryError;
+pub use payload::Payload;
 pub use shape::{DataShape, Mark, PayloadRule, Shape, TopicShape, ValueType};
 
 /// The schemas that every archive knows.
