@@ -57,7 +57,7 @@ fn answer(store: &dyn Store) -> Result<Answer, ReadError> {
 }
 
 fn watched(id: ContractId, contract: Option<Contract>, status: &Status) -> Watched {
-    let origin = contract.and_then(|contract| contract.origin);
+    let origin = contract.as_ref().and_then(|contract| contract.origin);
     let coverage = status.covered(ScopeKey::Contract(id));
     let ingested = origin.or(status.start).and_then(|first| coverage.watermark(first));
     Watched {

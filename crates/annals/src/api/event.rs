@@ -25,8 +25,8 @@ pub(super) async fn get(
     let position = value::event_id(&segment(id)?)?;
     Query::read(&uri, &EVENT)?;
     let read = api.reads.run(move |store| match store.event(position)? {
-        EventLookup::Found(event) => {
-            let event = ExportedEvent::new(&event).map_err(|error| ReadError::Damaged(Box::new(error)))?;
+        EventLookup::Found(found) => {
+            let event = ExportedEvent::new(&found.event).map_err(|error| ReadError::Damaged(Box::new(error)))?;
             Answer::new(&event)
         }
         EventLookup::Absent { covered: true } => Err(Code::EventNotFound.into()),

@@ -62,6 +62,7 @@ impl Asked {
         let Self { from, to, types, topics, tx_hash, order, after, limit } = self;
         PageQuery {
             contract,
+            account: None,
             asked_from: from,
             asked_to: to,
             filter: EventFilter { types: types.unwrap_or_default(), topics, tx_hash },
@@ -92,7 +93,8 @@ impl Asked {
         }
         let (asked_from, asked_to) = (window.from_inclusive, window.to_inclusive);
         let (bound, behind, limit) = (Some(bound), Some(behind), self.limit);
-        Ok(PageQuery { contract, asked_from, asked_to, filter, order, above, behind, bound, limit })
+        let account = None;
+        Ok(PageQuery { contract, account, asked_from, asked_to, filter, order, above, behind, bound, limit })
     }
 }
 
@@ -138,7 +140,7 @@ fn answer(store: &dyn Store, query: &PageQuery, epoch: Option<u64>, cursors: &Cu
     if epoch.is_some_and(|epoch| epoch != page.view.epoch) {
         return Err(Code::StaleCursor.into());
     }
-    let events = page.events.iter().map(ExportedEvent::new).collect::<Result<_, _>>();
+    let events = page.events.iter().map(|shown| ExportedEvent::new(&shown.event)).collect::<Result<_, _>>();
     let answer = EventPage {
         from_ledger: page.window.from_inclusive.map(LedgerSeq::get),
         to_ledger: page.window.to_inclusive.map(LedgerSeq::get),

@@ -62,7 +62,7 @@ fn of_contract(store: &dyn Store, id: ContractId, now_ms: u64) -> Result<Health,
     if !view.in_scope {
         return Err(Code::UnknownContract.into());
     }
-    let origin = view.contract.and_then(|contract| contract.origin);
+    let origin = view.contract.as_ref().and_then(|contract| contract.origin);
     let health = of(store, &store.status()?, ScopeKey::Contract(id), origin, now_ms)?;
     Ok(Health { contract_id: Some(id.to_string()), ..health })
 }

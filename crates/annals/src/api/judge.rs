@@ -4,7 +4,7 @@ use annals_core::{Coverage, Evidence, Judgement, LedgerRange, LedgerSeq, Window}
 use serde::Serialize;
 
 use super::limits::MISSING_RANGES_MAX;
-use crate::store::{ContractView, Page};
+use crate::store::{ContractView, Page, Unattributed};
 
 /// Ledgers, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -42,8 +42,8 @@ impl Vouched {
             coverage: &view.coverage,
             lowest_incident: view.lowest_incident,
             classic_events_absent: page.classic_events_absent,
-            no_schema: false,
-            unattributed_events: false,
+            no_schema: page.unattributed == Some(Unattributed::NoSchema),
+            unattributed_events: page.unattributed == Some(Unattributed::Events),
         };
         let judgement = Judgement::of(page.window, &evidence);
         let (missing, missing_truncated) = Ledgers::of(&judgement.missing);
@@ -60,7 +60,7 @@ impl Vouched {
 
 /// Where the contract's marks count from: its origin, or the archive's start where nobody knows that.
 pub(super) fn first_ledger(view: &ContractView) -> Option<LedgerSeq> {
-    view.contract.and_then(|contract| contract.origin).or(view.start)
+    view.contract.as_ref().and_then(|contract| contract.origin).or(view.start)
 }
 
 /// What the window's headers hang on: a pin at or above its end that verified ledgers link all of it to, or the word

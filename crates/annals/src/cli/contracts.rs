@@ -119,7 +119,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, C
 
 fn declare(named: &Named, context: &Context) -> Result<Outcome, CliError> {
     let store = SqliteStore::open_writer(&context.settings.data_dir()?, context.clock.clone())?;
-    let said = Contract { id: named.id, origin: named.origin, kind: named.kind.map(ContractKind::from) };
+    let said = Contract { id: named.id, origin: named.origin, kind: named.kind.map(ContractKind::from), schema: None };
     let fence = store.acquire()?;
     store.declare(&said, fence)?;
     let known = store.contracts()?.into_iter().find(|contract| contract.id == named.id).unwrap_or(said);

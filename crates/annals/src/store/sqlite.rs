@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use annals_core::chain::Neighbours;
-use annals_core::{Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Scope, ScopeKey};
+use annals_core::registry::Payload;
+use annals_core::{
+    Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Registry, Scope, ScopeKey,
+};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::commit::Halt;
@@ -17,8 +20,8 @@ use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
-    Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence, GapFailure, Incident, Page,
-    PageQuery, Plan, Request, Status, Store, StoreError, StoredLedger,
+    CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence,
+    GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
 };
 
 mod commit;
@@ -56,6 +59,7 @@ pub struct Migrated {
 pub struct SqliteStore {
     path: PathBuf,
     clock: Arc<dyn Clock>,
+    registry: Arc<Registry>,
     migrated: Option<Migrated>,
     // Fields are dropped in this order: the writer closes last among the connections and cleans the log up, and
     // only then the lock is let go.
@@ -92,7 +96,7 @@ impl SqliteStore {
         open::check_reader(dir)?;
         let path = open::database_path(dir);
         let readers = ReaderPool::new(path.clone());
-        Ok(Self { path, clock, migrated: None, readers, writer: None, _lock: None })
+        Ok(Self { path, clock, registry: builtin(), migrated: None, readers, writer: None, _lock: None })
     }
 
     fn writer(dir: &Path, clock: Arc<dyn Clock>, create: bool) -> Result<Self, StoreError> {
@@ -101,7 +105,20 @@ impl SqliteStore {
         let readers = ReaderPool::new(path.clone());
         let migrated = Some(Migrated { from: opened.schema_before, to: schema::known() });
         let writer = Some(Mutex::new(opened.connection));
-        Ok(Self { path, clock, migrated, readers, writer, _lock: Some(opened.lock) })
+        Ok(Self { path, clock, registry: builtin(), migrated, readers, writer, _lock: Some(opened.lock) })
+    }
+
+    /// The same store, whose events are read with these schemas instead of those that are shipped; see
+    /// [`Store::adopt`].
+    #[must_use]
+    pub fn with_registry(self, registry: Arc<Registry>) -> Self {
+        Self { registry, ..self }
+    }
+
+    /// The schemas that its events are read with.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// What opening for writing did to the schema; none for a reader.
@@ -153,6 +170,10 @@ impl SqliteStore {
     fn named<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         outcome.map_err(|error| failure::at(&self.path, error))
     }
+}
+
+fn builtin() -> Arc<Registry> {
+    Arc::new(Registry::builtin())
 }
 
 impl Store for SqliteStore {
@@ -213,6 +234,8 @@ impl Store for SqliteStore {
                 feed_position: FeedPosition(state.feed_position),
                 epoch: state.epoch,
                 pins: ledgers::pins(connection)?,
+                quarantined: 0,
+                unattributed: Vec::new(),
             })
         })
     }
@@ -247,6 +270,14 @@ impl Store for SqliteStore {
         self.read(|connection| pages::read(connection, query))
     }
 
+    fn checkpoint(&self, query: &CheckpointQuery) -> Result<CheckpointAnswer, StoreError> {
+        self.read(|connection| pages::checkpoint(connection, query))
+    }
+
+    fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
+        Ok(events.iter().map(|_| Payload::NotApplicable).collect())
+    }
+
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
         self.read(|connection| Ok(view::read(connection, id, None)?.view))
     }
@@ -258,6 +289,21 @@ impl Store for SqliteStore {
     fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
         let now_ms = self.clock.now_unix_ms();
         self.named(self.write_fenced(fence, |connection| contracts::declare(connection, contract, now_ms)))
+    }
+
+    fn adopt(&self, fence: Fence) -> Result<Vec<ContractId>, StoreError> {
+        self.named(self.write_fenced(fence, |_| Ok(Vec::new())))
+    }
+
+    fn reattribute(
+        &self,
+        _contract: ContractId,
+        _after: Option<Position>,
+        _limit: u32,
+        fence: Fence,
+    ) -> Result<Reattributed, StoreError> {
+        let nothing = Reattributed { next: None, events: 0, changed: 0, quarantined: 0 };
+        self.named(self.write_fenced(fence, |_| Ok(nothing)))
     }
 
     fn event(&self, position: Position) -> Result<EventLookup, StoreError> {

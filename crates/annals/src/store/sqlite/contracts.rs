@@ -47,7 +47,10 @@ fn named(row: &Row<'_>) -> Result<Named, StoreError> {
     let kind = row.get::<_, Option<String>>(2)?;
     let kind = kind.map(|word| ContractKind::from_name(&word).ok_or_else(unknown)).transpose()?;
     let origin = row.get::<_, Option<u32>>(1)?.map(ledger_seq).transpose()?;
-    Ok(Named { contract: Contract { id: ContractId(row.get(0)?), origin, kind }, kind_feed_position: row.get(3)? })
+    Ok(Named {
+        contract: Contract { id: ContractId(row.get(0)?), origin, kind, schema: None },
+        kind_feed_position: row.get(3)?,
+    })
 }
 
 /// Names the contracts of a scope.
@@ -68,16 +71,17 @@ pub(super) fn declare(connection: &Connection, said: &Contract, now_ms: u64) -> 
         return Err(StoreError::NotRequested);
     }
     let before = get(connection, said.id)?;
-    let old = before.as_ref().map(|named| named.contract);
+    let old = before.as_ref().map(|named| named.contract.clone());
     let new = Contract {
         id: said.id,
-        origin: said.origin.or(old.and_then(|old| old.origin)),
-        kind: said.kind.or(old.and_then(|old| old.kind)),
+        origin: said.origin.or(old.as_ref().and_then(|old| old.origin)),
+        kind: said.kind.or(old.as_ref().and_then(|old| old.kind)),
+        schema: None,
     };
-    if old == Some(new) {
+    if old.as_ref() == Some(&new) {
         return Ok(());
     }
-    let kind_feed_position = if old.and_then(|old| old.kind) == new.kind {
+    let kind_feed_position = if old.as_ref().and_then(|old| old.kind) == new.kind {
         before.and_then(|named| named.kind_feed_position)
     } else {
         Some(state::act_position(connection)?)

@@ -1,10 +1,13 @@
 //! Pages of one contract's events.
 
-use annals_core::Window;
+use annals_core::registry::Payload;
+use annals_core::{Event, Window};
 use rusqlite::Connection;
 
 use super::view;
-use crate::store::{Page, PageQuery, StoreError};
+use crate::store::{
+    CheckpointAnswer, CheckpointQuery, JudgedWindow, Page, PageEvent, PageQuery, StoreError, Unattributed,
+};
 
 mod rows;
 mod streams;
@@ -17,7 +20,7 @@ pub(super) fn read(connection: &Connection, query: &PageQuery) -> Result<Page, S
     let window = match query.bound {
         Some(bound) => bound.window,
         None => {
-            let origin = known.view.contract.and_then(|contract| contract.origin);
+            let origin = known.view.contract.as_ref().and_then(|contract| contract.origin);
             Window::resolve(query.asked_from, query.asked_to, origin, known.view.start, &known.view.coverage)
         }
     };
@@ -26,10 +29,27 @@ pub(super) fn read(connection: &Connection, query: &PageQuery) -> Result<Page, S
         None => rows::Found::default(),
     };
     Ok(Page {
-        events: found.events,
+        events: found.events.into_iter().map(unasked).collect(),
         next: found.next,
         window,
         classic_events_absent: known.lacks_classic(connection, window)?,
+        unattributed: query.account.map(|_| Unattributed::NoSchema),
         view: known.view,
     })
+}
+
+/// Reads the latest checkpoint of an account; `connection` stands on one snapshot.
+pub(super) fn checkpoint(connection: &Connection, query: &CheckpointQuery) -> Result<CheckpointAnswer, StoreError> {
+    let known = view::read(connection, query.contract, None)?;
+    let origin = known.view.contract.as_ref().and_then(|contract| contract.origin);
+    let window = Window::resolve(None, query.at, origin, known.view.start, &known.view.coverage);
+    let classic_events_absent = known.lacks_classic(connection, window)?;
+    let judged = JudgedWindow { window, classic_events_absent, unattributed: Some(Unattributed::NoSchema) };
+    let view = known.view;
+    Ok(CheckpointAnswer { checkpoint: None, t0: None, t0_mark: None, window: judged, replay_window: judged, view })
+}
+
+/// An event as it is shown to whoever asks for no account.
+pub(super) fn unasked(event: Event) -> PageEvent {
+    PageEvent { event, roles: Vec::new(), payload: Payload::NotApplicable }
 }

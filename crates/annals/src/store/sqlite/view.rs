@@ -32,7 +32,7 @@ pub(super) fn read(connection: &Connection, id: ContractId, as_of: Option<FeedPo
         as_of: FeedPosition(as_of),
         epoch: state.epoch,
         in_scope: named.is_some() || contracts::all_in_scope(connection)?,
-        contract: named.as_ref().map(|named| named.contract),
+        contract: named.as_ref().map(|named| named.contract.clone()),
         start: meta.start,
         verified: coverage.intersection(&verified),
         coverage,
@@ -74,7 +74,7 @@ impl Known {
 /// left out.
 pub(super) fn event(connection: &Connection, position: Position) -> Result<EventLookup, StoreError> {
     if let Some(event) = events::at(connection, position)? {
-        return Ok(EventLookup::Found(Box::new(event)));
+        return Ok(EventLookup::Found(Box::new(super::pages::unasked(event))));
     }
     let ledger = LedgerRange::single(position.ledger());
     let scanned = ranges::within(connection, &ScopeKey::All.to_string(), ledger)?;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use annals::store::{Bound, EventFilter, Order, PageQuery, Store};
+use annals::store::{Bound, EventFilter, Order, Page, PageEvent, PageQuery, Store, Unattributed};
+use annals_core::registry::Payload;
 use annals_core::{ContractId, Coverage, Event, Evidence, Judgement, LedgerSeq, Position};
 
 use super::oracle::{Answer, Oracle};
@@ -11,6 +12,7 @@ use super::oracle::{Answer, Oracle};
 pub fn first_page(contract: ContractId, from: Option<LedgerSeq>, to: Option<LedgerSeq>, limit: u32) -> PageQuery {
     PageQuery {
         contract,
+        account: None,
         asked_from: from,
         asked_to: to,
         filter: EventFilter::default(),
@@ -59,7 +61,7 @@ impl Reader {
         let page = store.page(&self.query).unwrap();
         let count = self.rest.len().min(self.query.limit as usize);
         let expected: Vec<Event> = self.rest.drain(..count).collect();
-        assert_eq!(page.events, expected, "events of {:?}", self.query);
+        assert_eq!(events_of(&page), expected, "events of {:?}", self.query);
         let last = expected.last().map(|event| event.position);
         assert_eq!(page.next, last.filter(|_| !self.rest.is_empty()), "where to go on from {:?}", self.query);
 
@@ -88,14 +90,24 @@ impl Reader {
     }
 }
 
+/// A page's events alone.
+pub fn events_of(page: &Page) -> Vec<Event> {
+    page.events.iter().map(|shown| shown.event.clone()).collect()
+}
+
+/// An event as it is shown where no account is asked for and no schema registers payloads.
+pub fn unasked(event: Event) -> PageEvent {
+    PageEvent { event, roles: Vec::new(), payload: Payload::NotApplicable }
+}
+
 /// What a page says of its window.
-pub fn judge(page: &annals::store::Page) -> Judgement {
+pub fn judge(page: &Page) -> Judgement {
     let evidence = Evidence {
         coverage: &page.view.coverage,
         lowest_incident: page.view.lowest_incident,
         classic_events_absent: page.classic_events_absent,
-        no_schema: false,
-        unattributed_events: false,
+        no_schema: page.unattributed == Some(Unattributed::NoSchema),
+        unattributed_events: page.unattributed == Some(Unattributed::Events),
     };
     Judgement::of(page.window, &evidence)
 }

@@ -22,7 +22,8 @@ pub struct Answer {
 
 impl Oracle {
     pub fn declare(&mut self, said: &Contract) {
-        let known = self.declared.entry(said.id).or_insert(Contract { origin: None, kind: None, ..*said });
+        let known =
+            self.declared.entry(said.id).or_insert(Contract { id: said.id, origin: None, kind: None, schema: None });
         known.origin = said.origin.or(known.origin);
         known.kind = said.kind.or(known.kind);
     }
