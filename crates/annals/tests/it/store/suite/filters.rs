@@ -215,7 +215,7 @@ pub fn a_page_begun_before_an_upgrade_finds_events_by_the_topics_they_had(fixtur
     for (order, [later, first]) in ORDERS.into_iter().zip(begun) {
         assert_eq!((first.events.len(), first.next), (0, None));
         let bound = Some(Bound { as_of: later.view.as_of, window: later.window });
-        let mut pages = later.events;
+        let mut pages = events_of(&later);
         let mut behind = later.next;
         while let Some(position) = behind {
             let page = store.page(&PageQuery { bound, behind: Some(position), ..query("later", order) }).unwrap();
