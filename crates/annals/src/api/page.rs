@@ -11,6 +11,8 @@ use super::reads::ReadError;
 
 /// What the place of the events looks like in a frame without them.
 const PLACE: &[u8] = br#""events":[]"#;
+/// Bytes that an event mostly takes at most, so that a page is not copied as it grows.
+const EVENT_BYTES_USUAL: usize = 1024;
 
 /// The events' place in the struct that says what a page is: its member of the name `events`, before all members that
 /// hold others.
@@ -30,9 +32,11 @@ pub(super) fn answer<'a, M: Serialize>(
     let place = place.ok_or_else(|| damaged(Error::custom("a page without a place for its events")))?;
     // Behind the opening bracket; what follows is the closing one.
     let (head, tail) = frame.split_at(place + PLACE.len() - 1);
-    let mut json = head.to_vec();
+    let events = events.into_iter();
+    let mut json = Vec::with_capacity(frame.len() + events.size_hint().0 * EVENT_BYTES_USUAL);
+    json.extend_from_slice(head);
     let mut writer = EventWriter::default();
-    for (number, (event, more)) in events.into_iter().enumerate() {
+    for (number, (event, more)) in events.enumerate() {
         if number > 0 {
             json.push(b',');
         }
