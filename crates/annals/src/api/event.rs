@@ -29,7 +29,7 @@ pub(super) async fn get(
     let read = api.reads.run(move |store| match store.event(position)? {
         EventLookup::Found(found) => {
             let mut json = Vec::new();
-            EventWriter::default().write(&mut json, &found.event, &NoMore {})?;
+            EventWriter::default().write(&mut json, &found, &NoMore {})?;
             Ok(Answer::of_json(json))
         }
         EventLookup::Absent { covered: true } => Err(Code::EventNotFound.into()),

@@ -148,7 +148,7 @@ fn answer(store: &dyn Store, query: &PageQuery, epoch: Option<u64>, cursors: &Cu
         cursor: page.next.map(|behind| cursors.write(query.contract, &cursor(query, &page, behind))),
         vouched: Vouched::of(&page),
     };
-    page::answer(&frame, page.events.iter().map(|shown| (&shown.event, NoMore {})))
+    page::answer(&frame, page.events.iter().map(|shown| (shown, NoMore {})))
 }
 
 /// The cursor of the page that follows: this one's query, bound to what the first page fixed.

@@ -1,6 +1,5 @@
 //! A page of events as an answer: what is said of it, and its events in between.
 
-use annals_core::Event;
 use serde::Serialize;
 use serde::ser::Error as _;
 use serde_json::error::Error;
@@ -8,6 +7,7 @@ use serde_json::error::Error;
 use super::answer::Answer;
 use super::event::EventWriter;
 use super::reads::ReadError;
+use crate::store::PageEvent;
 
 /// What the place of the events looks like in a frame without them.
 const PLACE: &[u8] = br#""events":[]"#;
@@ -25,7 +25,7 @@ pub(super) struct EventsPlace([(); 0]);
 /// [`ReadError::Damaged`] when an event's bytes are no `ContractEvent`, or the frame has no place for events.
 pub(super) fn answer<'a, M: Serialize>(
     frame: &impl Serialize,
-    events: impl IntoIterator<Item = (&'a Event, M)>,
+    events: impl IntoIterator<Item = (&'a PageEvent, M)>,
 ) -> Result<Answer, ReadError> {
     let frame = serde_json::to_vec(frame).map_err(damaged)?;
     let place = frame.windows(PLACE.len()).position(|window| window == PLACE);

@@ -22,7 +22,8 @@ Examples:
   annals export --format jsonl | jq -r 'select(.proof == \"committed\") | .id'
 
 Each line is one event: {id, contract_id, kind, ledger_seq, close_time, closed_at, tx_hash, tx_application_order,
-operation_index, event_index, stage, tx_order, event_type, topics_xdr, data_xdr, successful, proof, rewritten}.
+operation_index, event_index, stage, tx_order, event_type, topics_xdr, data_xdr, payload_xdr, payload_state,
+successful, proof, rewritten}.
 The export holds what is committed when it begins, all of it, and says on stderr whether that is gap-free. It ends
 with 1 when ledgers that were asked for are missing. With --output the file appears whole, at the end.";
 

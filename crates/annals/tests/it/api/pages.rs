@@ -1,5 +1,6 @@
 //! Pages of events, and what they say of their window.
 
+use annals_core::registry::Payload;
 use annals_core::{ContractId, Event, LedgerSeq};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -219,7 +220,10 @@ fn a_page_holds_the_bytes_of_the_ledger() {
     let page = whole().get(&format!("{}?limit=1000", path(token()))).answers();
     let expected: Vec<Value> = events_of(token(), FIRST, LAST)
         .into_iter()
-        .map(|event| serde_json::to_value(annals_core::wire::ExportedEvent::new(event).unwrap()).unwrap())
+        .map(|event| {
+            serde_json::to_value(annals_core::wire::ExportedEvent::new(event, &Payload::NotApplicable).unwrap())
+                .unwrap()
+        })
         .collect();
     assert_eq!(page["events"], Value::Array(expected));
     assert_eq!(CHAIN.len() as u32, LAST - FIRST + 1);
