@@ -15,6 +15,8 @@ pub enum Code {
     RepeatedParameter,
     /// A contract id that is none.
     BadContract,
+    /// An account that none can be.
+    BadAccount,
     /// No contract where one is needed.
     ContractRequired,
     /// A ledger sequence that is none.
@@ -69,12 +71,13 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::BadRequest,
         Self::BadEncoding,
         Self::UnknownParameter,
         Self::RepeatedParameter,
         Self::BadContract,
+        Self::BadAccount,
         Self::ContractRequired,
         Self::BadLedger,
         Self::BadLimit,
@@ -110,6 +113,11 @@ impl Code {
             Self::UnknownParameter => (S::BAD_REQUEST, "UNKNOWN_PARAMETER", "the route has no such parameter"),
             Self::RepeatedParameter => (S::BAD_REQUEST, "REPEATED_PARAMETER", "a parameter is given once"),
             Self::BadContract => (S::BAD_REQUEST, "BAD_CONTRACT", "a contract is a strkey of 56 characters, C…"),
+            Self::BadAccount => (
+                S::BAD_REQUEST,
+                "BAD_ACCOUNT",
+                "an account is a strkey that starts with G, C, B or L: of a muxed account M… ask for the G… under it",
+            ),
             Self::ContractRequired => {
                 (S::BAD_REQUEST, "CONTRACT_REQUIRED", "this archive holds some contracts: name one by contract_id")
             }
