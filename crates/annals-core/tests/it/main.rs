@@ -6,6 +6,7 @@
     reason = "a test fails by panicking and says what it skipped"
 )]
 
+mod assets;
 mod built;
 mod close_meta;
 mod corpus;
