@@ -1,13 +1,9 @@
 //! Every event of every asset contract in the real ledgers, read with the schema that reads asset contracts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Read as _;
 
 use annals_core::decode::EventView;
-use annals_core::{
-    CheckedLedger, ContractId, Event, Executable, Network, Registry, Schema, ShapeFault, check_ledger,
-};
+use annals_core::{CheckedLedger, ContractId, Event, Network, Registry, Schema, ShapeFault, check_ledger};
 
 use crate::shared;
 
@@ -55,73 +51,46 @@ fn count(reading: &Reading) -> Vec<String> {
     reading.events.iter().map(|((name, parties), count)| format!("{name}/{parties} {count}")).collect()
 }
 
-fn lake(name: &str) -> Option<Reading> {
-    let network = Network::preset("pubnet").unwrap();
-    let ledgers = shared::lake(&shared::ledgers()?.join(name));
-    let checked: Vec<_> = ledgers.iter().map(|bytes| check_ledger(bytes, &network).unwrap()).collect();
-    Some(read(&checked, &network))
+fn check(ledgers: &[Vec<u8>], network: &Network) -> Reading {
+    let checked: Vec<_> = ledgers.iter().map(|bytes| check_ledger(bytes, network).unwrap()).collect();
+    read(&checked, network)
+}
+
+fn pubnet() -> Network {
+    Network::preset("pubnet").unwrap()
 }
 
 #[test]
 fn every_event_of_pubnets_asset_contracts_fits_the_schema() {
-    let Some(reading) = lake("pubnet-p26-lake") else { return };
+    let Some(folder) = shared::ledgers() else { return };
+    let reading = check(&shared::lake(&folder.join("pubnet-p26-lake")), &pubnet());
     assert_eq!(reading.faults, []);
-    assert_eq!((reading.contracts.len(), count(&reading)), (0, vec![]));
+    let expected = ["burn/1 10", "fee/1 2905", "mint/1 48", "set_authorized/1 16", "transfer/2 3570"];
+    assert_eq!((reading.contracts.len(), count(&reading)), (292, expected.map(str::to_owned).to_vec()));
 }
 
 #[test]
 fn so_do_the_originals_and_the_rewritten_forms_of_protocol_22() {
-    let Some(reading) = lake("pubnet-p22-rewritten-lake") else { return };
+    let Some(folder) = shared::ledgers() else { return };
+    let reading = check(&shared::lake(&folder.join("pubnet-p22-rewritten-lake")), &pubnet());
     assert_eq!(reading.faults, []);
-    assert_eq!((reading.contracts.len(), count(&reading)), (0, vec![]));
+    let expected = ["burn/1 7", "fee/1 312", "mint/1 10", "mint/2 7", "transfer/2 169"];
+    assert_eq!((reading.contracts.len(), count(&reading)), (90, expected.map(str::to_owned).to_vec()));
 }
 
 #[test]
-fn so_does_every_event_of_the_cores_own_tests_in_each_protocol() {
-    let Some(folder) = shared::ledgers() else { return };
-    let network = Network::new("(V) (;,,;) (V)");
-    let archive = fs::File::open(folder.join("core-corpus/test-lcm-current.tar.zst")).unwrap();
-    let mut archive = tar::Archive::new(zstd::Decoder::new(archive).unwrap());
-    let mut created: BTreeMap<(u32, Executable), usize> = BTreeMap::new();
-    let mut whole = Reading::default();
-    let mut protocols: BTreeMap<u32, u64> = BTreeMap::new();
-    for entry in archive.entries().unwrap() {
-        let mut entry = entry.unwrap();
-        if entry.path().unwrap().extension().is_none_or(|extension| extension != "xdr") {
-            continue;
-        }
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).unwrap();
-        let ledgers: Vec<_> =
-            shared::frames(&bytes).iter().map(|bytes| check_ledger(bytes, &network).unwrap()).collect();
-        let reading = read(&ledgers, &network);
-        for ledger in &ledgers {
-            ledger.creations.iter().for_each(|creation| {
-                *created.entry((ledger.protocol, creation.executable)).or_default() += 1;
-            });
-            *protocols.entry(ledger.protocol).or_default() += ledger
-                .events
-                .iter()
-                .filter(|event| event.contract_id.is_some_and(|id| reading.contracts.contains(&id)))
-                .count() as u64;
-        }
+fn so_does_every_event_of_the_cores_own_tests_in_protocols_20_to_27() {
+    let (mut whole, network) = (Reading::default(), shared::core_network());
+    let found = shared::core_corpus(|_, ledgers| {
+        let reading = check(ledgers, &network);
         whole.contracts.extend(reading.contracts);
         whole.faults.extend(reading.faults);
         reading.events.into_iter().for_each(|(name, count)| *whole.events.entry(name).or_default() += count);
+    });
+    if !found {
+        return;
     }
-    println!("{created:?}\n{protocols:?}");
     assert_eq!(whole.faults, []);
-    assert_eq!((whole.contracts.len(), count(&whole)), (0, vec![]));
-}
-
-#[test]
-fn p25() {
-    let Some(folder) = shared::ledgers() else { return };
-    let network = Network::new("Standalone Network ; February 2017");
-    let bytes = zstd::decode_all(fs::File::open(folder.join("load/p25-30-ledgers.framed.xdr.zst")).unwrap()).unwrap();
-    let ledgers: Vec<_> = shared::frames(&bytes).iter().map(|bytes| check_ledger(bytes, &network).unwrap()).collect();
-    println!("{:?}", ledgers.iter().map(|ledger| ledger.creations.len()).collect::<Vec<_>>());
-    let reading = read(&ledgers, &network);
-    assert_eq!(reading.faults, []);
-    assert_eq!((reading.contracts.len(), count(&reading)), (0, vec![]));
+    let expected = ["burn/1 4", "clawback/1 4", "fee/1 592", "mint/1 17", "transfer/2 150"];
+    assert_eq!((whole.contracts.len(), count(&whole)), (3, expected.map(str::to_owned).to_vec()));
 }

@@ -10,6 +10,7 @@ mod assets;
 mod built;
 mod close_meta;
 mod corpus;
+mod creations;
 mod faults;
 mod field_reports;
 mod golden;
