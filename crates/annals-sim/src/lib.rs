@@ -21,6 +21,8 @@ mod meta;
 pub mod plan;
 mod result;
 pub mod rng;
+pub mod token;
+pub mod traffic;
 mod transaction;
 pub mod value;
 mod xdr;
@@ -32,3 +34,7 @@ pub use generate::{Mix, random_chain, random_plan};
 pub use lake::{Ending, LakeLayout, LakeWriter};
 pub use plan::{Body, CloseTime, EnvelopeForm, EventPlan, Format, InvocationPlan, LedgerPlan, ReturnValue, TxPlan};
 pub use rng::Rng;
+pub use token::{
+    AccountKeys, Opening, Openings, Refusal, ReplayWindow, TokenCall, TokenModel, TokenVersion, Wallet, WalletEvent,
+};
+pub use traffic::{Payload, TokenTraffic, TrafficEvent, TrafficLedger};

@@ -77,6 +77,14 @@ impl EventPlan {
         Self::new(contract, topics.collect(), value::i128(amount))
     }
 
+    /// The host's system event of an in-place upgrade from one Wasm executable to another (CAP-46-05).
+    #[must_use]
+    pub fn executable_update(contract: ContractId, old_wasm: [u8; 32], new_wasm: [u8; 32]) -> Self {
+        let wasm = |hash: [u8; 32]| value::vec(vec![value::symbol("Wasm"), value::bytes(&hash)]);
+        let topics = vec![value::symbol("executable_update"), wasm(old_wasm), wasm(new_wasm)];
+        Self { kind: EventKind::System, ..Self::new(contract, topics, value::vec(Vec::new())) }
+    }
+
     /// The form into which a backfilling exporter rewrites an asset contract's event: the administrator
     /// goes (CAP-67). None for an event that it leaves alone.
     #[must_use]

@@ -7,6 +7,7 @@ mod faults;
 mod independent;
 mod program;
 mod replay;
+mod token;
 mod writers;
 
 use annals_core::{LedgerSeq, Network};
