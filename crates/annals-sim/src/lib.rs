@@ -14,8 +14,10 @@ mod close;
 mod envelope;
 mod expect;
 pub mod fault;
+pub mod format;
 pub mod framed;
 pub mod generate;
+pub mod instance;
 pub mod lake;
 mod meta;
 pub mod plan;
@@ -29,10 +31,12 @@ mod xdr;
 
 pub use chain::{BuiltLedger, ChainBuilder};
 pub use fault::{Fault, edit_header, edit_meta};
+pub use format::Format;
 pub use framed::FramedWriter;
 pub use generate::{Mix, random_chain, random_plan};
+pub use instance::{CreationPlan, InstanceChange, RestoredInstance};
 pub use lake::{Ending, LakeLayout, LakeWriter};
-pub use plan::{Body, CloseTime, EnvelopeForm, EventPlan, Format, InvocationPlan, LedgerPlan, ReturnValue, TxPlan};
+pub use plan::{Body, CloseTime, EnvelopeForm, EventPlan, InvocationPlan, LedgerPlan, ReturnValue, TxPlan};
 pub use rng::Rng;
 pub use token::{
     AccountKeys, Opening, Openings, Refusal, ReplayWindow, TokenCall, TokenModel, TokenVersion, Wallet, WalletEvent,

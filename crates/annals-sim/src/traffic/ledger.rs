@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use annals_core::{LedgerSeq, Position};
 use stellar_xdr::ScAddress;
 
-use crate::plan::{Body, EventPlan, LedgerPlan, TxPlan};
+use crate::plan::{EventPlan, LedgerPlan, TxPlan};
 use crate::token::{Openings, TokenCall, WalletEvent};
 
 /// A ledger of traffic.
@@ -123,7 +123,7 @@ impl LedgerDraft {
         let tx_order = u32::try_from(self.transactions.len()).expect("a planned ledger is small");
         let noted = self.events.iter().rev().find(|noted| noted.tx_order == tx_order);
         let from = noted.map_or(0, |noted| noted.index + 1);
-        let emitted = self.transactions.last().map_or(&[][..], |tx| emitted(tx));
+        let emitted = self.transactions.last().map_or(&[][..], |tx| tx.body.committed_events());
         let index = (from..)
             .zip(emitted.iter().skip(from as usize))
             .find_map(|(index, emitted)| (emitted == event).then_some(index))
@@ -136,12 +136,5 @@ impl LedgerDraft {
             checkpoint_of,
             payload,
         });
-    }
-}
-
-fn emitted(tx: &TxPlan) -> &[EventPlan] {
-    match &tx.body {
-        Body::Invocation(invocation) => &invocation.events,
-        Body::Payments(_) => &[],
     }
 }

@@ -98,7 +98,8 @@ fn another_decoder_finds_the_same_events_in_every_form() {
         let folder = tempfile::tempdir().unwrap();
         let decoded = decode(&python, &[framed(folder.path(), &ledgers)]);
         assert_eq!(decoded.complaints, "");
-        assert!(decoded.rows.len() > 20, "{format:?} {protocol}: {} events", decoded.rows.len());
+        let least = if format.has_contracts() || format.has_classic_events() { 20 } else { 0 };
+        assert!(decoded.rows.len() >= least, "{format:?} {protocol}: {} events", decoded.rows.len());
         assert_eq!(decoded.rows, extracted(&ledgers), "{format:?} {protocol}");
     }
 }
