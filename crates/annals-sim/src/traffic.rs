@@ -26,12 +26,13 @@
 mod ledger;
 mod step;
 
-use annals_core::ContractId;
 use annals_core::hash::sha256;
+use annals_core::{ContractId, Network};
 use stellar_xdr::ScAddress;
 
 pub use ledger::{Payload, TrafficEvent, TrafficLedger};
 
+use crate::instance::CreationPlan;
 use crate::plan::LedgerPlan;
 use crate::rng::Rng;
 use crate::token::{AccountKeys, TokenModel, TokenVersion};
@@ -56,6 +57,7 @@ pub struct TokenTraffic {
     noise: bool,
     hides_transfers: bool,
     is_constructed: bool,
+    creation: Option<CreationPlan>,
     upgrade_to: Option<TokenVersion>,
     executable: [u8; 32],
 }
@@ -75,9 +77,19 @@ impl TokenTraffic {
             noise: true,
             hides_transfers: false,
             is_constructed: false,
+            creation: None,
             upgrade_to: None,
-            executable: sha256(&[b"executable", &[version as u8]]),
+            executable: executable(version),
         }
+    }
+
+    /// The same traffic of a contract whose creation is the first ledger's first use: its id is derived on
+    /// `network`, and its instance is created in the meta.
+    #[must_use]
+    pub fn deployed(seed: u64, network: &Network, version: TokenVersion) -> Self {
+        let salt = sha256(&[b"salt", &seed.to_be_bytes()]);
+        let creation = CreationPlan::wasm(account(FIRST_ACCOUNT - 1), salt, executable(version));
+        Self { creation: Some(creation.clone()), ..Self::new(seed, creation.contract(network), version) }
     }
 
     /// The same in ledgers of this protocol. Before protocol 23 no event names a claimable balance or a pool.
@@ -176,6 +188,11 @@ impl TokenTraffic {
         let truth = |keys: &AccountKeys| Some((keys.address.clone(), self.model.openings(&keys.address)?));
         TrafficLedger { plan, events: draft.events, openings: self.model.accounts().filter_map(truth).collect() }
     }
+}
+
+/// The hash of a version's code.
+fn executable(version: TokenVersion) -> [u8; 32] {
+    sha256(&[b"executable", &[version as u8]])
 }
 
 /// Every kind of address that the protocol has in events, most of them accounts.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use annals_core::{LedgerSeq, Position};
 use stellar_xdr::ScAddress;
 
-use crate::plan::{EventPlan, LedgerPlan, TxPlan};
+use crate::plan::{Body, EventPlan, LedgerPlan, TxPlan};
+use crate::shape::Misshape;
 use crate::token::{Openings, TokenCall, WalletEvent};
 
 /// A ledger of traffic.
@@ -49,6 +50,27 @@ pub enum Payload {
 }
 
 impl TrafficLedger {
+    /// Changes the shape of the event number `index` of `events`, in the plan too. The openings stay those of the
+    /// token, so that no wallet finds them again from what is published.
+    ///
+    /// # Panics
+    /// When there is no such event, or nothing in it to change.
+    pub fn misshape(&mut self, index: usize, misshape: Misshape) {
+        let noted = &mut self.events[index];
+        let tx = usize::try_from(noted.tx_order).expect("a planned ledger is small") - 1;
+        let committed = match &mut self.plan.transactions[tx].body {
+            Body::Invocation(call) => &mut call.events,
+            Body::Creation(creation) => &mut creation.events,
+            Body::Restoration(_) | Body::Payments(_) => panic!("the token's events are a call's"),
+        };
+        let event = &mut committed[usize::try_from(noted.index).expect("a planned ledger is small")];
+        *event = misshape.of(event.clone());
+        noted.event = event.clone();
+        noted.parties.clear();
+        noted.checkpoint_of = None;
+        noted.payload = Payload::NotApplicable;
+    }
+
     /// The token's events as an archive of ledger `seq` serves them.
     #[must_use]
     pub fn wallet_events(&self, seq: LedgerSeq) -> Vec<WalletEvent> {

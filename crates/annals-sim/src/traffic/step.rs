@@ -1,13 +1,15 @@
 //! What happens in a ledger of traffic, use by use.
 
-use annals_core::hash::sha256;
-use stellar_xdr::{ScAddress, ScVal};
+use stellar_xdr::{ContractExecutable, Hash, ScAddress};
 
 use super::ledger::LedgerDraft;
 use super::{FIRST_ACCOUNT, TokenTraffic};
+use crate::asset::AssetEvents;
+use crate::instance::{self, InstanceChange, asset_name};
 use crate::plan::{EnvelopeForm, EventPlan, InvocationPlan, TxPlan};
+use crate::shape;
 use crate::token::{TokenCall, TokenModel, TokenVersion, settings};
-use crate::value::{self, account, account_party, bytes, i128, symbol};
+use crate::value::{self, account, account_party, bytes};
 
 impl TokenTraffic {
     /// One use of the token, or a few that belong together.
@@ -147,33 +149,30 @@ impl TokenTraffic {
         self.routed(draft, &calls);
     }
 
-    /// Freezing, thawing, clawback, other settings.
+    /// Freezing, clawback and thawing, other settings.
     fn comply(&mut self, draft: &mut LedgerDraft) {
-        let account = self.parties[self.rng.below_len(self.registered)].clone();
-        let frozen = self.model.is_frozen(&account);
-        match self.rng.below(4) {
-            0 => {
-                let policy = self.rng.chance(50).then(|| self.imposter());
-                let setting = [self.model.compliance_changed(policy, self.rng.chance(50))];
-                let tx = self.sealed(InvocationPlan::new(self.model.contract(), setting.to_vec()));
-                draft.push_settings(tx, &setting);
-            }
-            1 | 2 if frozen => {
-                let held = self.model.openings(&account).map_or(0, |openings| {
-                    (openings.spendable.value + openings.receiving.value).amount().expect("a balance is an amount")
-                });
-                let destination = self.rng.chance(50).then(|| self.outsider());
-                let amount = self.part_of(held);
-                let call = self.model.clawback(&account, amount, destination.as_ref());
-                self.direct(draft, call);
-                let thaw = self.model.set_frozen(&account, false);
-                self.direct(draft, thaw);
-            }
-            _ => {
-                let call = self.model.set_frozen(&account, !frozen);
-                self.direct(draft, call);
-            }
+        if self.rng.chance(20) {
+            let policy = self.rng.chance(50).then(|| self.imposter());
+            let setting = [self.model.compliance_changed(policy, self.rng.chance(50))];
+            let tx = self.sealed(InvocationPlan::new(self.model.contract(), setting.to_vec()));
+            return draft.push_settings(tx, &setting);
         }
+        let frozen = self.parties[..self.registered].iter().find(|party| self.model.is_frozen(party)).cloned();
+        let Some(account) = frozen else {
+            let account = self.parties[self.rng.below_len(self.registered)].clone();
+            let call = self.model.set_frozen(&account, true);
+            return self.direct(draft, call);
+        };
+        if self.rng.chance(70) {
+            let openings = self.model.openings(&account).expect("a frozen account is registered");
+            let held = (openings.spendable.value + openings.receiving.value).amount().expect("a balance is an amount");
+            let destination = self.rng.chance(50).then(|| self.outsider());
+            let amount = self.part_of(held);
+            let call = self.model.clawback(&account, amount, destination.as_ref());
+            self.direct(draft, call);
+        }
+        let thaw = self.model.set_frozen(&account, false);
+        self.direct(draft, thaw);
     }
 
     /// A transaction that fails: the token is as it was, and nothing of it is published.
@@ -222,24 +221,40 @@ impl TokenTraffic {
         TxPlan { refund, diagnostics: self.rng.chance(20), ..TxPlan::invoking(invocation).in_envelope(envelope) }
     }
 
-    /// What the constructors of token, auditors and verifier tell.
+    /// What the constructors of auditors, verifier and token tell. Where the token is created, its constructor is part
+    /// of that from protocol 22 on, and a call of its own before.
     pub(super) fn construct(&mut self, draft: &mut LedgerDraft) {
         let [asset, verifier, auditors] = self.neighbours();
-        let told = self.model.constructed(asset, verifier, auditors);
-        let mut events = vec![
+        let beside = vec![
             settings::auditor_registered(&mut self.rng, auditors, 1),
             settings::verification_key_registered(&mut self.rng, verifier, 0),
         ];
-        events.extend(told.iter().cloned());
-        let tx = self.sealed(InvocationPlan::new(self.model.contract(), events));
-        draft.push_settings(tx, &told);
+        let tx = self.sealed(InvocationPlan::new(self.router(), beside));
+        draft.push(tx);
+        let told = self.model.constructed(asset, verifier, auditors);
+        let args: Vec<_> = [self.router(), asset, verifier, auditors].map(value::contract_address).to_vec();
+        match self.creation.take() {
+            Some(creation) if self.protocol >= 22 => {
+                draft.push_settings(TxPlan::creating(creation.constructing(args, told.clone())), &told);
+            }
+            creation => {
+                if let Some(creation) = creation {
+                    draft.push(TxPlan::creating(creation));
+                }
+                let function = "initialize".to_owned();
+                let call =
+                    InvocationPlan { function, args, ..InvocationPlan::new(self.model.contract(), told.clone()) };
+                let tx = self.sealed(call);
+                draft.push_settings(tx, &told);
+            }
+        }
     }
 
     /// The host tells of a new executable (CAP-46-05), and the contracts beside the token change with it.
     pub(super) fn upgrade_now(&mut self, draft: &mut LedgerDraft, version: TokenVersion) {
         let contract = self.model.contract();
         let [_, verifier, auditors] = self.neighbours();
-        let executable = sha256(&[b"executable", &[version as u8]]);
+        let executable = super::executable(version);
         let updated = EventPlan::executable_update(contract, self.executable, executable);
         let mut events = vec![updated.clone()];
         events.push(settings::verification_key_updated(&mut self.rng, verifier, 0));
@@ -249,7 +264,8 @@ impl TokenTraffic {
             args: vec![bytes(&executable)],
             ..InvocationPlan::new(contract, events)
         };
-        let tx = self.sealed(invocation);
+        let [from, to] = [self.executable, executable].map(|code| ContractExecutable::Wasm(Hash(code)));
+        let tx = self.sealed(invocation).changing(InstanceChange::Updated { contract, from, to });
         draft.push_settings(tx, &[updated]);
         self.executable = executable;
         self.model.upgrade(version);
@@ -263,19 +279,30 @@ impl TokenTraffic {
         draft.push(TxPlan::payments(vec![vec![event]]));
     }
 
-    /// Other contracts name the token's accounts too: one that only looks like the token, one of odd events.
+    /// Other contracts name the token's accounts too: one that only looks like the token, an asset, and one of odd
+    /// events.
     pub(super) fn neighbour(&mut self, draft: &mut LedgerDraft) {
+        let [asset, ..] = self.neighbours();
         let imposter = self.imposter();
-        let party = self.parties[self.rng.below_len(self.parties.len())].clone();
-        let events = if self.rng.chance(50) {
-            let mut double = TokenModel::new(self.rng.bits(), imposter, self.model.version());
-            vec![double.register(&party, 1).event, double.deposit(&party, &party, 77).event, double.merge(&party).event]
-        } else {
-            let topics = vec![symbol("transfer"), ScVal::Address(party.clone()), ScVal::Address(party)];
-            vec![EventPlan::new(imposter, topics, i128(5)), EventPlan::new(imposter, Vec::new(), ScVal::Void)]
+        let events = match self.rng.below(3) {
+            0 => {
+                let party = self.parties[self.rng.below_len(self.parties.len())].clone();
+                let mut double = TokenModel::new(self.rng.bits(), imposter, self.model.version());
+                let calls = [double.register(&party, 1), double.deposit(&party, &party, 77), double.merge(&party)];
+                calls.map(|call| call.event).to_vec()
+            }
+            1 => {
+                let events = AssetEvents::asset(asset, asset_name(&instance::asset("SIM", account(1))));
+                // Before protocol 23 the administrator is a topic, and a backfilling exporter takes it away.
+                let admin = (self.protocol < 23).then(|| account_party(account(1)));
+                let events = admin.into_iter().fold(events, AssetEvents::with_admin);
+                (0..3).map(|_| events.any(&mut self.rng, &self.parties).event).collect()
+            }
+            _ => vec![shape::without_topics(imposter), shape::of_twelve_topics(imposter)],
         };
+        let rewritten = events.iter().any(|event| event.backfilled().is_some());
         let tx = self.sealed(InvocationPlan::new(imposter, events));
-        draft.push(tx);
+        draft.push(TxPlan { diagnostics: tx.diagnostics || rewritten, ..tx });
     }
 
     /// A registered account that is not frozen.

@@ -5,9 +5,11 @@
 mod extraction;
 mod faults;
 mod independent;
+mod instance;
 mod program;
 mod replay;
 mod token;
+mod traffic;
 mod writers;
 
 use annals_core::{LedgerSeq, Network};
