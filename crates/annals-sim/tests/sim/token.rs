@@ -262,7 +262,7 @@ fn after_a_hidden_transfer_only_a_merge_and_a_checkpoint_help_a_recipient() {
             let hidden = |event: &&TrafficEvent| {
                 event.payload == Payload::Unavailable && event.parties.last().is_some_and(|(_, to)| to == address)
             };
-            let first = planned.iter().position(|event| hidden(event));
+            let first = planned.iter().position(&hidden);
             let Some(first) = first else {
                 assert_eq!(wallet.replay(&history), Ok(*truth));
                 continue;
@@ -270,7 +270,7 @@ fn after_a_hidden_transfer_only_a_merge_and_a_checkpoint_help_a_recipient() {
             assert_eq!(wallet.replay(&history), Err(Refusal::PayloadMissing(history[first].position)));
             refused += 1;
             let window = wallet.replay_window(&history).unwrap();
-            let last = planned.iter().rposition(|event| hidden(event)).unwrap();
+            let last = planned.iter().rposition(&hidden).unwrap();
             let checkpoint = window.checkpoint.map(|at| history.iter().find(|event| event.position == at).unwrap());
             let recovery = wallet.recover(checkpoint, window.anchor, &history);
             if history[last].position < window.anchor {
