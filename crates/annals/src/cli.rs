@@ -9,6 +9,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Flags, Key, Layers, Settings};
+use crate::store::SqliteStore;
 
 mod backfill;
 mod contracts;
@@ -21,6 +22,7 @@ mod migrate;
 mod outcome;
 mod output;
 mod progress;
+mod reattribute;
 mod serve;
 mod status;
 mod verify;
@@ -73,6 +75,9 @@ struct Shared {
     /// The configuration file [default: annals.toml, where there is one]
     #[arg(long, value_name = "FILE", global = true, help_heading = SHARED_HEADING)]
     config: Option<std::path::PathBuf>,
+    /// A TOML file of schemas beside those that are shipped: see `annals contracts schemas`
+    #[arg(long, value_name = "FILE", global = true, help_heading = SHARED_HEADING)]
+    schemas: Option<String>,
     /// Which log lines are shown on stderr, as in warn or info,annals::source=debug [default: info]
     #[arg(long, value_name = "FILTER", global = true, help_heading = SHARED_HEADING)]
     log: Option<String>,
@@ -102,6 +107,8 @@ enum Verb {
     Gaps(gaps::Arguments),
     /// Name the contracts to watch, and say what they are
     Contracts(contracts::Arguments),
+    /// Read stored events with their schema again, and correct whom they belong to
+    Reattribute(reattribute::Arguments),
     /// List what contradicted the archive, and resolve it
     Incidents(incidents::Arguments),
     /// Bring the archive's schema up to this version
@@ -118,6 +125,7 @@ impl Verb {
             Self::Verify(verb) => verb.json.json,
             Self::Status(verb) => verb.json.json,
             Self::Gaps(verb) => verb.json.json,
+            Self::Reattribute(verb) => verb.json.json,
             Self::Incidents(verb) => verb.is_json(),
             Self::Migrate(verb) => verb.json.json,
         }
@@ -130,6 +138,7 @@ impl Verb {
             _ => Flags::default(),
         };
         flags.give(Key::DataDir, shared.data_dir.clone());
+        flags.give(Key::Schemas, shared.schemas.clone());
         flags.give(Key::Log, shared.log.clone());
         flags
     }
@@ -140,6 +149,29 @@ struct Context {
     settings: Settings,
     clock: Arc<dyn Clock>,
     output: Output,
+}
+
+impl Context {
+    /// Opens the archive for reading, with the operator's schemas.
+    fn open_reader(&self) -> Result<SqliteStore, CliError> {
+        let registry = Arc::new(self.settings.registry()?);
+        let store = SqliteStore::open_reader(&self.settings.data_dir()?, Arc::clone(&self.clock))?;
+        Ok(store.with_registry(registry))
+    }
+
+    /// Opens an archive that exists for writing, with the operator's schemas.
+    fn open_writer(&self) -> Result<SqliteStore, CliError> {
+        let registry = Arc::new(self.settings.registry()?);
+        let store = SqliteStore::open_writer(&self.settings.data_dir()?, Arc::clone(&self.clock))?;
+        Ok(store.with_registry(registry))
+    }
+
+    /// The same, and makes the archive where there is none.
+    fn create_or_open(&self) -> Result<SqliteStore, CliError> {
+        let registry = Arc::new(self.settings.registry()?);
+        let store = SqliteStore::create_or_open(&self.settings.data_dir()?, Arc::clone(&self.clock))?;
+        Ok(store.with_registry(registry))
+    }
 }
 
 /// Runs the program with these arguments, the program's name first.
@@ -178,6 +210,7 @@ fn run(arguments: Arguments) -> Result<Outcome, CliError> {
         Verb::Verify(_) => verify::run(&context),
         Verb::Status(_) => status::run(&context),
         Verb::Gaps(_) => gaps::run(&context),
+        Verb::Reattribute(verb) => reattribute::run(&verb, &context),
         Verb::Incidents(verb) => incidents::run(&verb, &context),
         Verb::Migrate(_) => migrate::run(&context),
     }

@@ -368,11 +368,23 @@ pub trait Store: Send + Sync {
     /// [`StoreError`].
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError>;
 
-    /// The contracts that somebody named to the archive, by id.
+    /// The contracts that somebody named to the archive, by id, with what was found of them where nobody said otherwise.
     ///
     /// # Errors
     /// [`StoreError`].
     fn contracts(&self) -> Result<Vec<Contract>, StoreError>;
+
+    /// The same contracts, with what was said of them alone.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn declared(&self) -> Result<Vec<Contract>, StoreError>;
+
+    /// How many of a contract's events fit no shape of its schema.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn quarantined(&self, id: ContractId) -> Result<u64, StoreError>;
 
     /// Names a contract to the archive, or says more of one; what is none is left as it was, and the schema
     /// [`NO_SCHEMA`] takes an earlier one back. Opens no coverage. A contract whose events are stored already waits from

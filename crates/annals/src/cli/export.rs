@@ -10,7 +10,6 @@ use super::error::CliError;
 use super::outcome::Outcome;
 use super::{Context, EXIT_CODES};
 use crate::export::{self, Exported};
-use crate::store::SqliteStore;
 
 /// How many bytes are gathered before they are written.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -47,7 +46,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, CliError> {
     let Format::Jsonl = arguments.format;
-    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
+    let store = context.open_reader()?;
     let exported = match &arguments.output {
         Some(path) => to_file(path, |out| export::run(&store, out).map_err(CliError::from))?,
         None => export::run(&store, &mut BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock()))?,

@@ -14,7 +14,6 @@ use super::outcome::Outcome;
 use super::{Context, EXIT_CODES, Json};
 use crate::api::{Limits, Server};
 use crate::config::{Flags, Key};
-use crate::store::SqliteStore;
 
 /// How long reads that nobody waits for any more may go on once the server has ended.
 const READS_GRACE: Duration = Duration::from_secs(1);
@@ -64,7 +63,7 @@ struct Listening {
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let settings = &context.settings;
     let (address, origins) = (settings.listen()?, settings.allowed_origins()?);
-    let store = Arc::new(SqliteStore::open_reader(&settings.data_dir()?, context.clock.clone())?);
+    let store = Arc::new(context.open_reader()?);
     let server = Server::new(store, Arc::clone(&context.clock), origins, Limits::default())?;
     let runtime = Runtime::new().map_err(|source| CliError::Listen { address, source })?;
     let ended = runtime.block_on(serve(server, address, context));

@@ -286,6 +286,14 @@ impl Store for SqliteStore {
         self.read(contracts::all)
     }
 
+    fn declared(&self) -> Result<Vec<Contract>, StoreError> {
+        self.read(contracts::all)
+    }
+
+    fn quarantined(&self, _id: ContractId) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
     fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
         let now_ms = self.clock.now_unix_ms();
         self.named(self.write_fenced(fence, |connection| contracts::declare(connection, contract, now_ms)))

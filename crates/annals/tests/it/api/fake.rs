@@ -217,6 +217,14 @@ impl Store for Fake {
         self.pass().map(|_| Vec::new())
     }
 
+    fn declared(&self) -> Result<Vec<Contract>, StoreError> {
+        self.pass().map(|_| Vec::new())
+    }
+
+    fn quarantined(&self, _: ContractId) -> Result<u64, StoreError> {
+        self.pass().map(|_| 0)
+    }
+
     fn event(&self, _: Position) -> Result<EventLookup, StoreError> {
         self.pass().map(|_| EventLookup::Absent { covered: true })
     }

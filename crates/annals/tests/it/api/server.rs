@@ -14,7 +14,7 @@ use annals::store::Store;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::archive::Archive;
+use super::archive::{Archive, token};
 use super::client::{Reply, get, request};
 use super::document::check;
 use crate::binary::annals;
@@ -80,9 +80,12 @@ impl Drop for Served {
     }
 }
 
-/// An archive of the whole chain, and a server over it, for the tests that change neither.
+/// An archive of the whole chain, and a server over it, for the tests that change neither. The token has a schema, and
+/// events that fit none of its shapes.
 pub static WHOLE: LazyLock<(Archive, Served)> = LazyLock::new(|| {
-    let archive = Archive::of(&["1000:1039"]);
+    let archive = Archive::of(&["1000:1000"]);
+    archive.declare(token(), &["--schema", "token"]).ends_with(0);
+    archive.fill("1001:1039", &[]);
     let served = Served::for_good(&archive.data_dir());
     (archive, served)
 });

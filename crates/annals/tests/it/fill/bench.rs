@@ -240,6 +240,14 @@ impl Store for WatchedStore {
         self.inner.contracts()
     }
 
+    fn declared(&self) -> Result<Vec<Contract>, StoreError> {
+        self.inner.declared()
+    }
+
+    fn quarantined(&self, id: ContractId) -> Result<u64, StoreError> {
+        self.inner.quarantined(id)
+    }
+
     fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
         self.inner.declare(contract, fence)
     }

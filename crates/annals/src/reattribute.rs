@@ -1,0 +1,119 @@
+//! Reading the stored events of contracts with their schemas again.
+//!
+//! The store does it in steps, each a transaction; between two of them a run can end, and whoever runs it again goes on
+//! there. Until the last step of a contract its account answers say `unattributed_events`.
+
+use annals_core::{ContractId, LedgerRange, LedgerSeq, Position};
+
+use crate::backfill::Progress;
+use crate::marks;
+use crate::store::{Fence, Store, StoreError};
+
+/// How many events one step reads.
+const STEP_EVENTS: u32 = 5000;
+
+/// Why events could not be read again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReattributeError {
+    /// The store refused or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Nobody named the contract, and nothing was found of it.
+    #[error("nobody named the contract {0} to this archive: `annals contracts list` shows those that were")]
+    UnknownContract(ContractId),
+}
+
+/// What was done to one contract's events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reread {
+    /// The contract.
+    pub contract: ContractId,
+    /// Events that were read.
+    pub events: u64,
+    /// Those that belong to others than before, or fit a shape now and fitted none before, or the other way round.
+    pub changed: u64,
+    /// Those that fit no shape.
+    pub quarantined: u64,
+    /// Whether all of them were read; the contract waits otherwise.
+    pub is_done: bool,
+}
+
+/// Reads the events of `contracts` again, or of all contracts that wait where none is named, until `stop` says so.
+/// Contracts behind the one at which it stopped are not in the answer.
+///
+/// # Errors
+/// [`ReattributeError`]; what was read until then is not read again.
+pub fn run(
+    contracts: &[ContractId],
+    store: &dyn Store,
+    progress: &dyn Progress,
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<Reread>, ReattributeError> {
+    for contract in contracts {
+        if store.contract(*contract)?.contract.is_none() {
+            return Err(ReattributeError::UnknownContract(*contract));
+        }
+    }
+    let fence = store.acquire()?;
+    let waiting = store.adopt(fence)?;
+    let contracts = if contracts.is_empty() { waiting.as_slice() } else { contracts };
+    let window = marks::window(&store.status()?);
+    let ledgers = window.map_or(0, |window| window.count());
+    progress.begin(ledgers * contracts.len() as u64, 0);
+    let mut done = Vec::with_capacity(contracts.len());
+    for contract in contracts {
+        let reread = one(*contract, store, fence, &mut Passed::new(progress, window), stop)?;
+        done.push(reread);
+        if !reread.is_done {
+            break;
+        }
+    }
+    progress.end();
+    Ok(done)
+}
+
+fn one(
+    contract: ContractId,
+    store: &dyn Store,
+    fence: Fence,
+    passed: &mut Passed<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Reread, StoreError> {
+    let mut reread = Reread { contract, events: 0, changed: 0, quarantined: 0, is_done: false };
+    let mut after: Option<Position> = None;
+    while !stop() {
+        let step = store.reattribute(contract, after, STEP_EVENTS, fence)?;
+        reread.events += step.events;
+        reread.changed += step.changed;
+        reread.quarantined += step.quarantined;
+        passed.advance(step.next, step.events);
+        after = step.next;
+        if after.is_none() {
+            reread.is_done = true;
+            break;
+        }
+    }
+    Ok(reread)
+}
+
+/// How far one contract's events were read, in ledgers.
+struct Passed<'a> {
+    progress: &'a dyn Progress,
+    window: Option<LedgerRange>,
+    ledgers: u64,
+}
+
+impl<'a> Passed<'a> {
+    fn new(progress: &'a dyn Progress, window: Option<LedgerRange>) -> Self {
+        Self { progress, window, ledgers: 0 }
+    }
+
+    /// Tells of a step that went on at `next`, at the end where that is none.
+    fn advance(&mut self, next: Option<Position>, events: u64) {
+        let Some(window) = self.window else { return };
+        let up_to = |seq: LedgerSeq| u64::from(seq.get().saturating_sub(window.from_inclusive().get()));
+        let ledgers = next.map_or(window.count(), |next| up_to(next.ledger()).min(window.count()));
+        self.progress.advance(ledgers.saturating_sub(self.ledgers), events);
+        self.ledgers = self.ledgers.max(ledgers);
+    }
+}
