@@ -68,7 +68,7 @@ pub(super) fn collect(
             break;
         }
         last = Some(group.stored.event.position);
-        let Some(owned) = group.as_of(connection, query.order, as_of)? else { continue };
+        let Some(owned) = group.held_at(connection, query.order, as_of)? else { continue };
         if !topics::takes(&query.filter, &owned.event) {
             continue;
         }
@@ -91,7 +91,7 @@ pub(super) fn at(
     let order = Order::Ascending;
     let mut statement = connection.prepare_cached(&sql(order))?;
     let group = Grouped::open(&mut statement, Span::only(position), party)?.next()?;
-    let owned = group.map(|group| group.as_of(connection, order, as_of)).transpose()?.flatten();
+    let owned = group.map(|group| group.held_at(connection, order, as_of)).transpose()?.flatten();
     owned.ok_or_else(|| damaged("an attributed event is not stored"))
 }
 
@@ -194,7 +194,7 @@ impl<'s> Grouped<'s> {
 
 impl Group {
     /// The event and the roles that hold at `as_of`, in the order of its topics; none where none does.
-    fn as_of(self, connection: &Connection, order: Order, as_of: FeedPosition) -> Result<Option<Owned>, StoreError> {
+    fn held_at(self, connection: &Connection, order: Order, as_of: FeedPosition) -> Result<Option<Owned>, StoreError> {
         let holds = |since: u64, until: Option<u64>| since <= as_of.0 && until.is_none_or(|until| until > as_of.0);
         let rows = self.roles.into_iter().filter(|(_, since, until)| holds(*since, *until));
         let mut roles: Vec<String> = rows.map(|(role, ..)| role).collect();

@@ -22,8 +22,22 @@ pub(in crate::store::sqlite) struct Payloads<'c> {
     as_of: FeedPosition,
     schemas: HashMap<SchemaChoice, Option<Rc<Schema>>>,
     readings: HashMap<ContractId, Option<Reading>>,
-    envelope: Option<((LedgerSeq, u32), Option<Vec<u8>>)>,
-    operation: Option<((ContractId, u64), HashMap<[u8; 32], u32>)>,
+    envelope: Option<Envelope>,
+    operation: Option<Operation>,
+}
+
+/// The envelope of one transaction, or that there is none.
+struct Envelope {
+    ledger: LedgerSeq,
+    tx_order: u32,
+    xdr: Option<Vec<u8>>,
+}
+
+/// One contract's events in one operation, counted by their topics.
+struct Operation {
+    contract: ContractId,
+    toid: u64,
+    counts: HashMap<[u8; 32], u32>,
 }
 
 impl<'c> Payloads<'c> {
@@ -89,23 +103,23 @@ impl<'c> Payloads<'c> {
     }
 
     fn envelope(&mut self, event: &Event) -> Result<Option<&[u8]>, StoreError> {
-        let key = (event.position.ledger(), event.tx_order);
-        if self.envelope.as_ref().is_none_or(|(kept, _)| *kept != key) {
-            let envelope = proofs::envelope(self.connection, event.position.ledger(), event.tx_order)?;
-            self.envelope = Some((key, envelope));
+        let (ledger, tx_order) = (event.position.ledger(), event.tx_order);
+        if self.envelope.as_ref().is_none_or(|kept| (kept.ledger, kept.tx_order) != (ledger, tx_order)) {
+            let xdr = proofs::envelope(self.connection, ledger, tx_order)?;
+            self.envelope = Some(Envelope { ledger, tx_order, xdr });
         }
-        Ok(self.envelope.as_ref().and_then(|(_, envelope)| envelope.as_deref()))
+        Ok(self.envelope.as_ref().and_then(|kept| kept.xdr.as_deref()))
     }
 
     /// Whether the operation emitted no second event of the contract with the same topics.
     fn is_alone(&mut self, contract: ContractId, event: &Event) -> Result<bool, StoreError> {
-        let key = (contract, event.position.toid());
-        if self.operation.as_ref().is_none_or(|(kept, _)| *kept != key) {
-            self.operation = Some((key, self.count_topics(contract, event.position.toid())?));
+        let toid = event.position.toid();
+        if self.operation.as_ref().is_none_or(|kept| (kept.contract, kept.toid) != (contract, toid)) {
+            self.operation = Some(Operation { contract, toid, counts: self.count_topics(contract, toid)? });
         }
-        let counts = self.operation.as_ref().map(|(_, counts)| counts);
+        let kept = self.operation.as_ref();
         let own = topics_digest(event);
-        Ok(own.is_some_and(|own| counts.is_some_and(|counts| counts.get(&own) == Some(&1))))
+        Ok(own.is_some_and(|own| kept.is_some_and(|kept| kept.counts.get(&own) == Some(&1))))
     }
 
     /// How many of the contract's events in one operation have the same topics.
