@@ -16,15 +16,21 @@ use crate::event::EventKind;
 use crate::hash::sha256;
 
 mod choice;
+mod data_shape;
 mod error;
 mod file;
 mod payload;
 mod shape;
+mod value_type;
 
 pub use choice::SchemaChoice;
+pub use data_shape::{DataShape, Key};
 pub use error::RegistryError;
 pub use payload::Payload;
-pub use shape::{DataShape, Mark, PayloadRule, Shape, TopicShape, ValueType};
+pub use shape::{Mark, PayloadRule, Shape, TopicShape};
+pub use value_type::ValueType;
+
+use data_shape::Data;
 
 /// The schemas that every archive knows.
 const BUILTIN: &str = include_str!("registry/builtin.toml");
@@ -196,11 +202,12 @@ impl Schema {
     /// [`ShapeFault`].
     pub fn shape_of(&self, view: &EventView<'_>) -> Result<&Shape, ShapeFault> {
         let name = view.symbol().ok_or(ShapeFault::NoName)?;
+        let data = Data::read(view.data);
         let mut fault = ShapeFault::UnknownName;
         for shape in self.shapes.iter().filter(|shape| shape.name.as_bytes() == name) {
             if !shape.fits_topics(view) {
                 fault = fault.max(ShapeFault::UnknownTopics);
-            } else if !shape.fits_data(view) {
+            } else if !shape.fits_data(&data) {
                 fault = fault.max(ShapeFault::UnknownData);
             } else {
                 return Ok(shape);
