@@ -23,6 +23,17 @@ pub enum ReattributeError {
     UnknownContract(ContractId),
 }
 
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// What was done to each contract, in order; those behind the one at which the run was stopped are not there.
+    pub contracts: Vec<Reread>,
+    /// Whether the run was stopped before its end.
+    pub interrupted: bool,
+    /// The contracts that wait still, whether they were asked for or not.
+    pub waiting: Vec<ContractId>,
+}
+
 /// What was done to one contract's events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reread {
@@ -34,12 +45,9 @@ pub struct Reread {
     pub changed: u64,
     /// Those that fit no shape.
     pub quarantined: u64,
-    /// Whether all of them were read; the contract waits otherwise.
-    pub is_done: bool,
 }
 
 /// Reads the events of `contracts` again, or of all contracts that wait where none is named, until `stop` says so.
-/// Contracts behind the one at which it stopped are not in the answer.
 ///
 /// # Errors
 /// [`ReattributeError`]; what was read until then is not read again.
@@ -48,7 +56,7 @@ pub fn run(
     store: &dyn Store,
     progress: &dyn Progress,
     stop: &dyn Fn() -> bool,
-) -> Result<Vec<Reread>, ReattributeError> {
+) -> Result<Summary, ReattributeError> {
     for contract in contracts {
         if store.contract(*contract)?.contract.is_none() {
             return Err(ReattributeError::UnknownContract(*contract));
@@ -60,40 +68,43 @@ pub fn run(
     let window = marks::window(&store.status()?);
     let ledgers = window.map_or(0, |window| window.count());
     progress.begin(ledgers * contracts.len() as u64, 0);
-    let mut done = Vec::with_capacity(contracts.len());
+    let mut summary =
+        Summary { contracts: Vec::with_capacity(contracts.len()), interrupted: false, waiting: Vec::new() };
     for contract in contracts {
-        let reread = one(*contract, store, fence, &mut Passed::new(progress, window), stop)?;
-        done.push(reread);
-        if !reread.is_done {
+        let mut reread = Reread { contract: *contract, events: 0, changed: 0, quarantined: 0 };
+        let ended = read(&mut reread, store, fence, &mut Passed::new(progress, window), stop)?;
+        summary.contracts.push(reread);
+        if !ended {
+            summary.interrupted = true;
             break;
         }
     }
     progress.end();
-    Ok(done)
+    summary.waiting = store.status()?.unattributed;
+    Ok(summary)
 }
 
-fn one(
-    contract: ContractId,
+/// Reads one contract's events again; tells whether it came to their end.
+fn read(
+    reread: &mut Reread,
     store: &dyn Store,
     fence: Fence,
     passed: &mut Passed<'_>,
     stop: &dyn Fn() -> bool,
-) -> Result<Reread, StoreError> {
-    let mut reread = Reread { contract, events: 0, changed: 0, quarantined: 0, is_done: false };
+) -> Result<bool, StoreError> {
     let mut after: Option<Position> = None;
     while !stop() {
-        let step = store.reattribute(contract, after, STEP_EVENTS, fence)?;
+        let step = store.reattribute(reread.contract, after, STEP_EVENTS, fence)?;
         reread.events += step.events;
         reread.changed += step.changed;
         reread.quarantined += step.quarantined;
         passed.advance(step.next, step.events);
         after = step.next;
         if after.is_none() {
-            reread.is_done = true;
-            break;
+            return Ok(true);
         }
     }
-    Ok(reread)
+    Ok(false)
 }
 
 /// How far one contract's events were read, in ledgers.

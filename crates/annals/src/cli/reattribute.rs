@@ -14,7 +14,6 @@ use super::outcome::Outcome;
 use super::output::grouped;
 use super::{Context, EXIT_CODES, Json, progress};
 use crate::reattribute::{self, Reread};
-use crate::store::Store as _;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -26,7 +25,8 @@ To run once a contract's schema was declared, taken back or corrected; `annals s
 Nothing is fetched, and no event changes: only whom it belongs to. Until the end a contract's account answers say
 unattributed_events. SIGINT or SIGTERM ends it between two steps with 1, and the next run goes on there. An event that
 fits no shape stays in quarantine and is counted. With --json the last line on stdout is
-{contracts: [{contract_id, events, changed, quarantined, done}], interrupted, waiting}.";
+{contracts: [{contract_id, events, changed, quarantined, done}], interrupted, waiting}. It ends with 1 where a contract
+that it was run for waits still: interrupted, or of a schema that is not there.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
@@ -48,20 +48,16 @@ struct Reported {
 }
 
 impl Reported {
-    fn of(reread: &Reread) -> Self {
-        let Reread { contract, events, changed, quarantined, is_done } = *reread;
-        Self { contract_id: contract.to_string(), events, changed, quarantined, done: is_done }
+    fn of(reread: &Reread, waiting: &[ContractId]) -> Self {
+        let Reread { contract, events, changed, quarantined } = *reread;
+        let done = !waiting.contains(&contract);
+        Self { contract_id: contract.to_string(), events, changed, quarantined, done }
     }
 
     fn line(&self) -> String {
-        let Self { contract_id, events, changed, quarantined, done } = self;
-        let state = if *done { "" } else { ", not all of them yet" };
-        format!(
-            "{contract_id}: {} events read{state}: {} changed, {} fit no shape",
-            grouped(*events),
-            grouped(*changed),
-            grouped(*quarantined)
-        )
+        let Self { contract_id, events, changed, quarantined, .. } = self;
+        let (events, changed, quarantined) = (grouped(*events), grouped(*changed), grouped(*quarantined));
+        format!("{contract_id}: {events} events read, {changed} changed, {quarantined} fit no shape")
     }
 }
 
@@ -106,12 +102,16 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, C
     let store = context.open_writer()?;
     let interrupt = Interrupt::listen().map_err(CliError::Signals)?;
     let progress = progress::on_stderr("reattribute", context.clock.clone());
-    let reread = reattribute::run(&arguments.contracts, &store, progress.as_ref(), &|| interrupt.is_asked())?;
-    let waiting: Vec<String> = store.status()?.unattributed.iter().map(ToString::to_string).collect();
-    let interrupted = reread.iter().any(|reread| !reread.is_done);
-    let report = Report { contracts: reread.iter().map(Reported::of).collect(), interrupted, waiting };
+    let summary = reattribute::run(&arguments.contracts, &store, progress.as_ref(), &|| interrupt.is_asked())?;
+    let reported = summary.contracts.iter().map(|reread| Reported::of(reread, &summary.waiting));
+    let report = Report {
+        contracts: reported.collect(),
+        interrupted: summary.interrupted,
+        waiting: summary.waiting.iter().map(ToString::to_string).collect(),
+    };
     tell(&report, context)?;
-    Ok(if interrupted { Outcome::Incomplete } else { Outcome::Done })
+    let done = !summary.interrupted && report.contracts.iter().all(|contract| contract.done);
+    Ok(if done { Outcome::Done } else { Outcome::Incomplete })
 }
 
 fn tell(report: &Report, context: &Context) -> Result<(), CliError> {
@@ -129,7 +129,7 @@ fn tell(report: &Report, context: &Context) -> Result<(), CliError> {
         output.line("interrupted: run the same again to go on")?;
     }
     for contract in &report.waiting {
-        output.line(format_args!("{contract} waits for `annals reattribute`"))?;
+        output.line(format_args!("{contract} waits still"))?;
     }
     Ok(())
 }

@@ -24,10 +24,12 @@ use crate::store::{
     GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
 };
 
+mod attribution;
 mod commit;
 mod contracts;
 mod events;
 mod failure;
+mod found;
 mod gaps;
 mod grants;
 mod incidents;
@@ -39,6 +41,7 @@ mod ranges;
 mod readers;
 mod request;
 mod schema;
+mod schemas;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -188,7 +191,7 @@ impl Store for SqliteStore {
 
     fn commit(&self, batch: &Batch, fence: Fence) -> Result<Committed, StoreError> {
         let now_ms = self.clock.now_unix_ms();
-        match self.write_fenced(fence, |connection| commit::apply(connection, batch, now_ms)) {
+        match self.write_fenced(fence, |connection| commit::apply(connection, batch, &self.registry, now_ms)) {
             Ok(committed) => Ok(committed),
             Err(Halt::Refused(error)) => self.named(Err(error)),
             Err(Halt::Contradicted(found)) => {
@@ -234,8 +237,8 @@ impl Store for SqliteStore {
                 feed_position: FeedPosition(state.feed_position),
                 epoch: state.epoch,
                 pins: ledgers::pins(connection)?,
-                quarantined: 0,
-                unattributed: Vec::new(),
+                quarantined: attribution::quarantined_count(connection)?,
+                unattributed: schemas::waiting(connection)?,
             })
         })
     }
@@ -267,15 +270,15 @@ impl Store for SqliteStore {
     }
 
     fn page(&self, query: &PageQuery) -> Result<Page, StoreError> {
-        self.read(|connection| pages::read(connection, query))
+        self.read(|connection| pages::read(connection, &self.registry, query))
     }
 
     fn checkpoint(&self, query: &CheckpointQuery) -> Result<CheckpointAnswer, StoreError> {
-        self.read(|connection| pages::checkpoint(connection, query))
+        self.read(|connection| pages::checkpoint::read(connection, &self.registry, query))
     }
 
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
-        Ok(events.iter().map(|_| Payload::NotApplicable).collect())
+        self.read(|connection| view::payloads(connection, &self.registry, events))
     }
 
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
@@ -287,35 +290,40 @@ impl Store for SqliteStore {
     }
 
     fn declared(&self) -> Result<Vec<Contract>, StoreError> {
-        self.read(contracts::all)
+        self.read(contracts::declared)
     }
 
-    fn quarantined(&self, _id: ContractId) -> Result<u64, StoreError> {
-        Ok(0)
+    fn quarantined(&self, id: ContractId) -> Result<u64, StoreError> {
+        self.read(|connection| attribution::quarantined_of(connection, id))
     }
 
     fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
         let now_ms = self.clock.now_unix_ms();
-        self.named(self.write_fenced(fence, |connection| contracts::declare(connection, contract, now_ms)))
+        self.named(
+            self.write_fenced(fence, |connection| contracts::declare(connection, contract, &self.registry, now_ms)),
+        )
     }
 
     fn adopt(&self, fence: Fence) -> Result<Vec<ContractId>, StoreError> {
-        self.named(self.write_fenced(fence, |_| Ok(Vec::new())))
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| attribution::adopt(connection, &self.registry, now_ms)))
     }
 
     fn reattribute(
         &self,
-        _contract: ContractId,
-        _after: Option<Position>,
-        _limit: u32,
+        contract: ContractId,
+        after: Option<Position>,
+        limit: u32,
         fence: Fence,
     ) -> Result<Reattributed, StoreError> {
-        let nothing = Reattributed { next: None, events: 0, changed: 0, quarantined: 0 };
-        self.named(self.write_fenced(fence, |_| Ok(nothing)))
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| {
+            attribution::reattribute(connection, &self.registry, contract, after, limit, now_ms)
+        }))
     }
 
     fn event(&self, position: Position) -> Result<EventLookup, StoreError> {
-        self.read(|connection| view::event(connection, position))
+        self.read(|connection| view::event(connection, &self.registry, position))
     }
 
     fn cursor_key(&self) -> Result<[u8; 32], StoreError> {
