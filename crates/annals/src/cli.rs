@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use annals_core::Registry;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::clock::{Clock, SystemClock};
@@ -74,7 +76,7 @@ struct Shared {
     data_dir: Option<String>,
     /// The configuration file [default: annals.toml, where there is one]
     #[arg(long, value_name = "FILE", global = true, help_heading = SHARED_HEADING)]
-    config: Option<std::path::PathBuf>,
+    config: Option<PathBuf>,
     /// A TOML file of schemas beside those that are shipped: see `annals contracts schemas`
     #[arg(long, value_name = "FILE", global = true, help_heading = SHARED_HEADING)]
     schemas: Option<String>,
@@ -152,25 +154,36 @@ struct Context {
 }
 
 impl Context {
-    /// Opens the archive for reading, with the operator's schemas.
+    /// Where the archive is and what reads its events; nothing is opened yet.
+    fn archive(&self) -> Result<Archive, CliError> {
+        let registry = Arc::new(self.settings.registry()?);
+        Ok(Archive { data_dir: self.settings.data_dir()?, registry, clock: Arc::clone(&self.clock) })
+    }
+
+    /// Opens the archive for reading.
     fn open_reader(&self) -> Result<SqliteStore, CliError> {
-        let registry = Arc::new(self.settings.registry()?);
-        let store = SqliteStore::open_reader(&self.settings.data_dir()?, Arc::clone(&self.clock))?;
-        Ok(store.with_registry(registry))
+        let Archive { data_dir, registry, clock } = self.archive()?;
+        Ok(SqliteStore::open_reader(&data_dir, clock)?.with_registry(registry))
     }
 
-    /// Opens an archive that exists for writing, with the operator's schemas.
+    /// Opens an archive that exists for writing.
     fn open_writer(&self) -> Result<SqliteStore, CliError> {
-        let registry = Arc::new(self.settings.registry()?);
-        let store = SqliteStore::open_writer(&self.settings.data_dir()?, Arc::clone(&self.clock))?;
-        Ok(store.with_registry(registry))
+        let Archive { data_dir, registry, clock } = self.archive()?;
+        Ok(SqliteStore::open_writer(&data_dir, clock)?.with_registry(registry))
     }
+}
 
-    /// The same, and makes the archive where there is none.
-    fn create_or_open(&self) -> Result<SqliteStore, CliError> {
-        let registry = Arc::new(self.settings.registry()?);
-        let store = SqliteStore::create_or_open(&self.settings.data_dir()?, Arc::clone(&self.clock))?;
-        Ok(store.with_registry(registry))
+/// What an archive is opened with.
+struct Archive {
+    data_dir: PathBuf,
+    registry: Arc<Registry>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Archive {
+    /// Opens the archive for writing, and makes it where there is none.
+    fn create_or_open(self) -> Result<SqliteStore, CliError> {
+        Ok(SqliteStore::create_or_open(&self.data_dir, self.clock)?.with_registry(self.registry))
     }
 }
 

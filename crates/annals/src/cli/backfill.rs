@@ -84,6 +84,7 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let range = settings.window()?.ok_or(missing("the range of ledgers", "--from and --to, or --from A:+N"))?;
     let choice = settings.source()?.ok_or(missing("the source", "--lake PATH or --ledgers FILE"))?;
     let (scope, classic, pins) = (settings.scope()?, settings.classic()?, settings.pins()?);
+    let archive = context.archive()?;
     let network = match settings.network()? {
         Some(network) => network,
         None => stored_network(context)?
@@ -93,7 +94,7 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let job = Job { network, scope, classic, range, pins };
     // A source that contradicts the job leaves no trace, not even an empty archive.
     backfill::check_source(&job, source.as_ref())?;
-    let store = context.create_or_open()?;
+    let store = archive.create_or_open()?;
     let progress = progress::on_stderr("backfill", context.clock.clone());
     let summary = backfill::run(&job, &store, source.as_ref(), progress.as_ref())?;
     report(&summary, context)?;

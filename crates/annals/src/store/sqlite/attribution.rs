@@ -38,6 +38,7 @@ pub(super) struct Attribution<'a> {
     connection: &'a Connection,
     registry: &'a Registry,
     network: &'a Network,
+    native: ContractId,
     now_ms: u64,
     contracts: HashMap<ContractId, Known>,
     schemas: HashMap<SchemaChoice, Option<Rc<Schema>>>,
@@ -59,7 +60,8 @@ impl<'a> Attribution<'a> {
         now_ms: u64,
     ) -> Result<Self, StoreError> {
         let (contracts, schemas) = (HashMap::new(), HashMap::new());
-        Ok(Self { connection, registry, network, now_ms, contracts, schemas, table: Table::new(connection)? })
+        let (native, table) = (network.native_contract(), Table::new(connection)?);
+        Ok(Self { connection, registry, network, native, now_ms, contracts, schemas, table })
     }
 
     /// Takes note of a contract that the ledger `seq` created; tells whether that says anything new.
@@ -186,10 +188,14 @@ impl<'a> Attribution<'a> {
     }
 
     /// Whether the event names, as its last topic, the asset whose contract emitted it. No other contract can have the
-    /// id that is derived from an asset.
+    /// id that is derived from an asset. That of the native asset is known by its id: the charges for fees, of which
+    /// ledgers have most and first, name none.
     fn names_its_asset(&self, contract: ContractId, event: &Event) -> bool {
         if event.kind == EventKind::System {
             return false;
+        }
+        if contract == self.native {
+            return true;
         }
         let Ok(view) = EventView::parse(&event.xdr) else { return false };
         view.topics.last().and_then(|topic| self.network.asset_contract(topic)) == Some(contract)
