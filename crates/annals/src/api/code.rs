@@ -121,7 +121,11 @@ impl Code {
             }
             Self::BadTopic => (S::BAD_REQUEST, "BAD_TOPIC", "a topic is the base64 of one canonical ScVal"),
             Self::BadTxHash => (S::BAD_REQUEST, "BAD_TX_HASH", "a transaction hash is 64 hexadecimal digits"),
-            Self::BadEventId => (S::BAD_REQUEST, "BAD_EVENT_ID", "an event id is 19 digits, a hyphen and 10 digits"),
+            Self::BadEventId => (
+                S::BAD_REQUEST,
+                "BAD_EVENT_ID",
+                "an event id is 19 digits, a hyphen and 10 digits, and names a place in a ledger that can be",
+            ),
             Self::BadCursor => {
                 (S::BAD_REQUEST, "BAD_CURSOR", "this archive did not issue this cursor for this contract: begin anew")
             }

@@ -127,7 +127,8 @@ pub(super) const EVENTS: Route = Route {
         query(
             "after_id",
             "EventId",
-            "Only events above this id, in both directions; it need not exist. Not beside a cursor.",
+            "Only events above this id, in both directions; no event need have it, so that the cursor with which the \
+             network's RPC ended a page will do. Not beside a cursor.",
         ),
         query("order", "Order", "`asc`, the order of the ledger, or `desc`, the same backwards."),
     ],
