@@ -47,6 +47,8 @@ pub enum Code {
     NoLedgerRow,
     /// Another method than those that read.
     MethodNotAllowed,
+    /// An answer that may be neither plain nor coded in a way the server knows.
+    NotAcceptable,
     /// The request came too slowly.
     RequestTimeout,
     /// A cursor of before a rollback, or of a copy of the archive that is ahead of this one.
@@ -69,7 +71,7 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::BadRequest,
         Self::BadEncoding,
         Self::UnknownParameter,
@@ -91,6 +93,7 @@ impl Code {
         Self::LedgerNotCovered,
         Self::NoLedgerRow,
         Self::MethodNotAllowed,
+        Self::NotAcceptable,
         Self::RequestTimeout,
         Self::StaleCursor,
         Self::BodyTooLarge,
@@ -145,6 +148,9 @@ impl Code {
             }
             Self::MethodNotAllowed => {
                 (S::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "nothing can be written here: use GET, HEAD or OPTIONS")
+            }
+            Self::NotAcceptable => {
+                (S::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "an answer comes plain, or coded with gzip or zstd")
             }
             Self::RequestTimeout => (S::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "the request came too slowly"),
             Self::StaleCursor => {

@@ -55,12 +55,13 @@ impl Route {
 }
 
 /// What every route refuses.
-const EVERYWHERE: [Code; 9] = [
+const EVERYWHERE: [Code; 10] = [
     Code::BadRequest,
     Code::BadEncoding,
     Code::UnknownParameter,
     Code::RepeatedParameter,
     Code::MethodNotAllowed,
+    Code::NotAcceptable,
     Code::RequestTimeout,
     Code::BodyTooLarge,
     Code::UriTooLong,
