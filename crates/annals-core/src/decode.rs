@@ -15,6 +15,7 @@ mod tx_set;
 
 pub use event_view::EventView;
 pub use header::HeaderView;
+pub(crate) use reader::DEPTH_MAX;
 pub use reader::{DecodeError, DecodeFault};
 pub use result::{ResultView, SuccessHash, result_pairs};
 pub use tx_meta::{DiagnosticView, TransactionStage, TransactionView};

@@ -7,6 +7,7 @@
 //!
 //! Nothing here reads a file, a socket or a clock.
 
+pub mod address;
 pub mod batch;
 pub mod chain;
 pub mod check;
@@ -20,9 +21,11 @@ pub mod ledger_seq;
 pub mod network;
 pub mod position;
 pub mod proof;
+pub mod registry;
 pub mod window;
 pub mod wire;
 
+pub use address::{Address, AddressParseError};
 pub use batch::{Batch, BatchError, BatchLedgers, ClassicPolicy, Scope, ScopeKey};
 pub use chain::{Chain, ChainFault, Neighbours, Verdict};
 pub use check::{LedgerFault, check_ledger};
@@ -35,4 +38,5 @@ pub use ledger_seq::{LedgerRange, LedgerSeq};
 pub use network::{Network, NetworkId};
 pub use position::{Position, Stage};
 pub use proof::{Invocation, ProofMaterial};
+pub use registry::{Mark, Party, Registry, RegistryError, Schema, SchemaChoice, ShapeFault};
 pub use window::{Evidence, IncompleteReason, Judgement, Window};
