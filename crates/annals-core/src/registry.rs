@@ -171,6 +171,11 @@ impl Schema {
         &self.choice
     }
 
+    /// The shapes that its events can have.
+    pub fn shapes(&self) -> impl Iterator<Item = &Shape> {
+        self.shapes.iter().map(AsRef::as_ref)
+    }
+
     /// Names all that decides whom events belong to: the same digest attributes every event alike.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {

@@ -17,3 +17,4 @@ mod golden;
 mod nesting;
 mod shared;
 mod untrusted;
+mod wire_versions;
