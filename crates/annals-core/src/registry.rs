@@ -16,13 +16,21 @@ use crate::event::EventKind;
 use crate::hash::sha256;
 
 mod choice;
+mod data_shape;
 mod error;
 mod file;
+mod payload;
 mod shape;
+mod value_type;
 
 pub use choice::SchemaChoice;
+pub use data_shape::{DataShape, Key};
 pub use error::RegistryError;
-pub use shape::{DataShape, Mark, PayloadRule, Shape, TopicShape, ValueType};
+pub use payload::Payload;
+pub use shape::{Mark, PayloadRule, Shape, TopicShape};
+pub use value_type::ValueType;
+
+use data_shape::Data;
 
 /// The schemas that every archive knows.
 const BUILTIN: &str = include_str!("registry/builtin.toml");
@@ -95,8 +103,8 @@ impl ShapeFault {
 }
 
 impl Registry {
-    /// The schemas that are shipped: `confidential-token` in all its wire versions, `token` (SEP-41) and `asset`
-    /// (Stellar asset contracts, CAP-46-06 and CAP-67).
+    /// The schemas that are shipped: `confidential-token` in all its wire versions, `confidential-registry` (the
+    /// contracts that hold its keys), `token` (SEP-41) and `asset` (Stellar asset contracts, CAP-46-06 and CAP-67).
     #[must_use]
     pub fn builtin() -> Self {
         let empty = Self { schemas: BTreeMap::new() };
@@ -163,6 +171,11 @@ impl Schema {
         &self.choice
     }
 
+    /// The shapes that its events can have.
+    pub fn shapes(&self) -> impl Iterator<Item = &Shape> {
+        self.shapes.iter().map(AsRef::as_ref)
+    }
+
     /// Names all that decides whom events belong to: the same digest attributes every event alike.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
@@ -194,11 +207,12 @@ impl Schema {
     /// [`ShapeFault`].
     pub fn shape_of(&self, view: &EventView<'_>) -> Result<&Shape, ShapeFault> {
         let name = view.symbol().ok_or(ShapeFault::NoName)?;
+        let data = Data::read(view.data);
         let mut fault = ShapeFault::UnknownName;
         for shape in self.shapes.iter().filter(|shape| shape.name.as_bytes() == name) {
             if !shape.fits_topics(view) {
                 fault = fault.max(ShapeFault::UnknownTopics);
-            } else if !shape.fits_data(view) {
+            } else if !shape.fits_data(&data) {
                 fault = fault.max(ShapeFault::UnknownData);
             } else {
                 return Ok(shape);

@@ -12,6 +12,12 @@ pub enum RegistryError {
         /// Where, and what is wrong.
         message: String,
     },
+    /// A name that no event can have.
+    #[error("an event of schema {schema} is named by a symbol: letters, digits and _ (32 at most)")]
+    BadEventName {
+        /// The schema.
+        schema: String,
+    },
     /// A shape that contradicts itself.
     #[error("event {event} of schema {schema}: {message}")]
     BadShape {

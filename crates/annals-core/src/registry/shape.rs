@@ -2,12 +2,13 @@
 
 use core::fmt;
 
-use serde::Deserialize;
-use stellar_xdr::{Limits, ReadXdr, ScMap, ScSymbol, ScVal};
+use stellar_xdr::{Limits, ReadXdr, ScVal};
 
 use super::Party;
+use super::data_shape::{Data, DataShape};
+use super::value_type::ValueType;
 use crate::address::Address;
-use crate::decode::EventView;
+use crate::decode::{DEPTH_MAX, EventView};
 
 /// One form of one event. Its text says all that decides whom such an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,19 +32,8 @@ pub struct Shape {
 pub enum TopicShape {
     /// An address, which has this role in the event.
     Role(String),
-    /// A value that is no party.
-    Value(ValueType),
-}
-
-/// One form of the data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DataShape {
-    /// Anything.
-    Any,
-    /// A value of this type.
-    Value(ValueType),
-    /// A map whose keys are these symbols and no others.
-    Map(Vec<String>),
+    /// A value of one of these types, which is no party.
+    Value(Vec<ValueType>),
 }
 
 /// What an event is for one of its parties.
@@ -78,40 +68,6 @@ impl Mark {
     }
 }
 
-/// The types of an `ScVal` (`ScValType`, `Stellar-contract.x`) that shapes speak of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ValueType {
-    /// `SCV_BOOL`.
-    Bool = 0,
-    /// `SCV_VOID`.
-    Void = 1,
-    /// `SCV_U32`.
-    U32 = 3,
-    /// `SCV_I32`.
-    I32 = 4,
-    /// `SCV_U64`.
-    U64 = 5,
-    /// `SCV_I64`.
-    I64 = 6,
-    /// `SCV_U128`.
-    U128 = 9,
-    /// `SCV_I128`.
-    I128 = 10,
-    /// `SCV_BYTES`.
-    Bytes = 13,
-    /// `SCV_STRING`.
-    String = 14,
-    /// `SCV_SYMBOL`.
-    Symbol = 15,
-    /// `SCV_VEC`.
-    Vec = 16,
-    /// `SCV_MAP`, whatever its keys.
-    Map = 17,
-    /// `SCV_ADDRESS`; as a topic one that is no party.
-    Address = 18,
-}
-
 /// Where an invocation carries what an event leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayloadRule {
@@ -121,13 +77,6 @@ pub struct PayloadRule {
     pub roles: Vec<String>,
     /// The place of the argument, of type Bytes, that is the payload; counted from 0.
     pub argument: usize,
-}
-
-impl ValueType {
-    /// Whether an `ScVal`'s XDR is of this type.
-    fn is_of(self, xdr: &[u8]) -> bool {
-        xdr.first_chunk().is_some_and(|discriminant| u32::from_be_bytes(*discriminant) == self as u32)
-    }
 }
 
 impl TopicShape {
@@ -140,43 +89,19 @@ impl TopicShape {
         }
     }
 
+    fn types(&self) -> &[ValueType] {
+        match self {
+            Self::Role(_) => &[ValueType::Address],
+            Self::Value(types) => types,
+        }
+    }
+
     fn fits(&self, topic: &[u8]) -> bool {
-        match self {
-            Self::Role(_) => ValueType::Address.is_of(topic),
-            Self::Value(value) => value.is_of(topic),
-        }
+        self.types().iter().any(|own| own.is_of(topic))
     }
 
     fn overlaps(&self, other: &Self) -> bool {
-        let value = |shape: &Self| match shape {
-            Self::Role(_) => ValueType::Address,
-            Self::Value(value) => *value,
-        };
-        value(self) == value(other)
-    }
-}
-
-impl DataShape {
-    fn fits(&self, data: &[u8], map: Option<&ScMap>) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Value(value) => value.is_of(data),
-            Self::Map(keys) => map.is_some_and(|map| {
-                let known = |key: &ScVal| match key {
-                    ScVal::Symbol(ScSymbol(symbol)) => keys.iter().any(|known| known.as_bytes() == symbol.as_slice()),
-                    _ => false,
-                };
-                map.len() == keys.len() && map.iter().all(|entry| known(&entry.key))
-            }),
-        }
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Any, _) | (_, Self::Any) => true,
-            (Self::Map(_), Self::Value(value)) | (Self::Value(value), Self::Map(_)) => *value == ValueType::Map,
-            (own, other) => own == other,
-        }
+        self.types().iter().any(|own| other.types().contains(own))
     }
 }
 
@@ -199,27 +124,21 @@ impl Shape {
         topics.len() == self.topics.len() && self.topics.iter().zip(topics).all(|(shape, topic)| shape.fits(topic))
     }
 
-    pub(super) fn fits_data(&self, view: &EventView<'_>) -> bool {
-        let speaks_of_keys = self.data.iter().any(|shape| matches!(shape, DataShape::Map(_)));
-        let map = if speaks_of_keys && ValueType::Map.is_of(view.data) { read_map(view.data) } else { None };
-        self.data.iter().any(|shape| shape.fits(view.data, map.as_ref()))
+    pub(super) fn fits_data(&self, data: &Data<'_>) -> bool {
+        self.data.iter().any(|shape| shape.fits(data))
     }
 
-    /// The parties of an event that fits.
+    /// The parties of an event that fits, in the order of its topics.
     pub(super) fn parties(&self, view: &EventView<'_>) -> Vec<Party<'_>> {
         let topics = view.topics.get(1..).unwrap_or_default();
-        let mut parties = Vec::new();
-        for (shape, topic) in self.topics.iter().zip(topics) {
-            if let (Some(role), Some(address)) = (shape.role(), read_address(topic)) {
-                parties.push(Party { address, role, mark: self.mark_of(role) });
-            }
-        }
-        parties
+        let roles = self.topics.iter().zip(topics).filter_map(|(shape, topic)| Some((shape.role()?, topic)));
+        roles
+            .filter_map(|(role, topic)| Some(Party { address: read_address(topic)?, role, mark: self.mark_of(role) }))
+            .collect()
     }
 
-    /// The addresses of an event that fits, by role.
-    #[must_use]
-    pub fn address_of(&self, view: &EventView<'_>, role: &str) -> Option<Address> {
+    /// The address of an event that fits which has this role.
+    pub(super) fn address_of(&self, view: &EventView<'_>, role: &str) -> Option<Address> {
         self.parties(view).into_iter().find(|party| party.role == role).map(|party| party.address)
     }
 
@@ -228,37 +147,29 @@ impl Shape {
     }
 }
 
-/// The event's bytes were decoded, and so are within these bounds.
-fn limits(xdr: &[u8]) -> Limits {
-    Limits { depth: crate::decode::DEPTH_MAX, len: xdr.len() }
-}
-
-fn read_map(xdr: &[u8]) -> Option<ScMap> {
-    match ScVal::from_xdr(xdr, limits(xdr)) {
-        Ok(ScVal::Map(map)) => map,
-        _ => None,
-    }
-}
-
+/// Reads an `ScVal` of a decoded event.
 fn read_address(xdr: &[u8]) -> Option<Address> {
-    ScVal::from_xdr(xdr, limits(xdr)).ok().as_ref().and_then(Address::of_value)
+    let limits = Limits { depth: DEPTH_MAX, len: xdr.len() };
+    ScVal::from_xdr(xdr, limits).ok().as_ref().and_then(Address::of_value)
+}
+
+impl fmt::Display for TopicShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Role(role) => f.write_str(role),
+            Self::Value(types) => {
+                let types: Vec<String> = types.iter().map(|value| format!("{value:?}")).collect();
+                write!(f, "={}", types.join("|"))
+            }
+        }
+    }
 }
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let topics = self.topics.iter().map(|topic| match topic {
-            TopicShape::Role(role) => role.clone(),
-            TopicShape::Value(value) => format!("={value:?}"),
-        });
-        let data = self.data.iter().map(|data| match data {
-            DataShape::Any => "any".to_owned(),
-            DataShape::Value(value) => format!("{value:?}"),
-            DataShape::Map(keys) => format!("{{{}}}", keys.join(",")),
-        });
-        let marks = self.marks.iter().map(|(role, mark)| format!(" {}={role}", mark.as_str()));
-        let topics: Vec<String> = topics.collect();
-        let data: Vec<String> = data.collect();
-        let marks: String = marks.collect();
+        let topics: Vec<String> = self.topics.iter().map(TopicShape::to_string).collect();
+        let data: Vec<String> = self.data.iter().map(DataShape::to_string).collect();
+        let marks: String = self.marks.iter().map(|(role, mark)| format!(" {}={role}", mark.as_str())).collect();
         write!(f, "{}({}) {}{marks}", self.name, topics.join(","), data.join("|"))
     }
 }

@@ -44,6 +44,7 @@ fn ledger(number: u32, classic: ClassicEvents, events: Vec<Event>) -> CheckedLed
         classic_events: classic,
         census: Census::of(&events),
         digest: EventsDigest::of(&events),
+        creations: Vec::new(),
         proof: ProofMaterial {
             results_xdr: vec![4; 40],
             invocations: vec![Invocation {
