@@ -35,7 +35,7 @@ fn shuffle(events: &mut [Event], seed: u64) {
 
 #[test]
 fn c1_equal_events_of_one_transaction_are_three_events() {
-    for format in Format::ALL {
+    for format in Format::WITH_CONTRACTS {
         let call = TxPlan::invocation(contract(1), vec![transfer(5); 3]);
         let ledger = check_built(&chain(format).push(&LedgerPlan::new(vec![call])));
         let same: Vec<&Event> = ledger.events.iter().filter(|event| event.proof == ProofClass::Committed).collect();
@@ -107,7 +107,7 @@ fn c4_order_across_fee_operation_and_refund_events() {
 
 #[test]
 fn c6_diagnostic_copies_are_no_events_and_the_success_flag_is_the_transactions() {
-    for format in Format::ALL {
+    for format in Format::WITH_CONTRACTS {
         let plan = |diagnostics| {
             let mut good = TxPlan { diagnostics, ..TxPlan::invocation(contract(1), vec![transfer(1), transfer(2)]) };
             let Body::Invocation(invocation) = &mut good.body else { panic!("an invocation") };
