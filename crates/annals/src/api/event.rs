@@ -16,6 +16,10 @@ use super::route::EVENT;
 use super::{Api, segment, value};
 use crate::store::EventLookup;
 
+/// What is said of an event that is not there, where its ledger may lack events or was scanned for some contracts.
+const NOT_RULED_OUT: &str =
+    "the ledger was not scanned for every event of every contract, so that this one is not ruled out";
+
 /// Answers one event.
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
@@ -30,7 +34,7 @@ pub(super) async fn get(
             Answer::new(&event)
         }
         EventLookup::Absent { covered: true } => Err(Code::EventNotFound.into()),
-        EventLookup::Absent { covered: false } => Err(Code::LedgerNotCovered.into()),
+        EventLookup::Absent { covered: false } => Err(ApiError::new(Code::LedgerNotCovered, NOT_RULED_OUT).into()),
     });
     read.await
 }
