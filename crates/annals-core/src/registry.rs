@@ -103,8 +103,8 @@ impl ShapeFault {
 }
 
 impl Registry {
-    /// The schemas that are shipped: `confidential-token` in all its wire versions, `token` (SEP-41) and `asset`
-    /// (Stellar asset contracts, CAP-46-06 and CAP-67).
+    /// The schemas that are shipped: `confidential-token` in all its wire versions, `confidential-registry` (the
+    /// contracts that hold its keys), `token` (SEP-41) and `asset` (Stellar asset contracts, CAP-46-06 and CAP-67).
     #[must_use]
     pub fn builtin() -> Self {
         let empty = Self { schemas: BTreeMap::new() };
@@ -169,6 +169,11 @@ impl Schema {
     #[must_use]
     pub fn choice(&self) -> &SchemaChoice {
         &self.choice
+    }
+
+    /// The shapes that its events can have.
+    pub fn shapes(&self) -> impl Iterator<Item = &Shape> {
+        self.shapes.iter().map(AsRef::as_ref)
     }
 
     /// Names all that decides whom events belong to: the same digest attributes every event alike.

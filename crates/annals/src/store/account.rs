@@ -75,8 +75,8 @@ pub struct Reattributed {
     pub next: Option<Position>,
     /// Events that were read.
     pub events: u64,
-    /// Those that now belong to others than before, or that fit a shape now and fitted none before, or the other way
-    /// round.
+    /// Those that now belong to others than before, or fit a shape where they fitted none, or none where they did, or
+    /// fit none for another reason.
     pub changed: u64,
     /// Those that fit no shape.
     pub quarantined: u64,

@@ -38,7 +38,6 @@ pub(super) struct Attribution<'a> {
     connection: &'a Connection,
     registry: &'a Registry,
     network: &'a Network,
-    native: ContractId,
     now_ms: u64,
     contracts: HashMap<ContractId, Known>,
     schemas: HashMap<SchemaChoice, Option<Rc<Schema>>>,
@@ -60,8 +59,7 @@ impl<'a> Attribution<'a> {
         now_ms: u64,
     ) -> Result<Self, StoreError> {
         let (contracts, schemas) = (HashMap::new(), HashMap::new());
-        let (native, table) = (network.native_contract(), Table::new(connection)?);
-        Ok(Self { connection, registry, network, native, now_ms, contracts, schemas, table })
+        Ok(Self { connection, registry, network, now_ms, contracts, schemas, table: Table::new(connection)? })
     }
 
     /// Takes note of a contract that the ledger `seq` created; tells whether that says anything new.
@@ -70,21 +68,21 @@ impl<'a> Attribution<'a> {
             Executable::Wasm => ContractKind::Wasm,
             Executable::Asset => ContractKind::Asset,
         };
-        if self.known(creation.contract, at)?.is_found {
+        if self.known(creation.contract, at, None)?.is_found {
             return Ok(false);
         }
-        self.find(creation.contract, Found::created(kind, seq), at, None)?;
+        self.find(creation.contract, Found::created(kind, seq, at), None)?;
         Ok(true)
     }
 
     /// Attributes an event that was just stored in the row `feed_position`.
     pub(super) fn added(&mut self, event: &Event, feed_position: u64) -> Result<(), StoreError> {
         let Some(contract) = event.contract_id else { return Ok(()) };
-        let known = self.known(contract, feed_position)?;
+        let known = self.known(contract, feed_position, Some(feed_position))?;
         let schema = if known.is_found || !self.names_its_asset(contract, event) {
             known.schema
         } else {
-            self.find(contract, Found::asset(), feed_position, Some(feed_position))?.schema
+            self.find(contract, Found::asset(feed_position), Some(feed_position))?.schema
         };
         let Some(schema) = schema else { return Ok(()) };
         match schema.attribute(&event.xdr) {
@@ -108,7 +106,7 @@ impl<'a> Attribution<'a> {
         at: u64,
     ) -> Result<(), StoreError> {
         let Some(contract) = event.contract_id else { return Ok(()) };
-        let schema = self.known(contract, at)?.schema;
+        let schema = self.known(contract, at, None)?.schema;
         self.reread(contract, schema.as_deref(), Some(former), event, feed_position, || Ok(at))?;
         Ok(())
     }
@@ -165,14 +163,15 @@ impl<'a> Attribution<'a> {
         Ok(Reread { changed, quarantined: fault.is_some() })
     }
 
-    /// What is known of `contract`; a schema that the registry changed since is begun again at the feed position `at`.
-    fn known(&mut self, contract: ContractId, at: u64) -> Result<Known, StoreError> {
+    /// What is known of `contract`; a schema that the registry changed since is begun again at the feed position `at`,
+    /// where the event in the row `except` is about to be attributed.
+    fn known(&mut self, contract: ContractId, at: u64, except: Option<u64>) -> Result<Known, StoreError> {
         if let Some(known) = self.contracts.get(&contract) {
             return Ok(known.clone());
         }
         let reading = schemas::present(self.connection, contract)?;
         if let Some(reading) = reading.as_ref().filter(|reading| schemas::is_outdated(self.registry, reading)) {
-            schemas::begin(self.connection, self.registry, contract, Some(&reading.choice), at, None)?;
+            schemas::begin(self.connection, self.registry, contract, Some(&reading.choice), at, except)?;
         }
         let schema = reading.and_then(|reading| self.schema(&reading.choice));
         let is_found = found::exists(self.connection, contract)?;
@@ -188,14 +187,13 @@ impl<'a> Attribution<'a> {
     }
 
     /// Whether the event names, as its last topic, the asset whose contract emitted it. No other contract can have the
-    /// id that is derived from an asset. That of the native asset is known by its id: the charges for fees, of which
-    /// ledgers have most and first, name none.
+    /// id that is derived from an asset. The native one is known by its id: its fee events name no asset (CAP-67).
     fn names_its_asset(&self, contract: ContractId, event: &Event) -> bool {
+        if contract == self.network.native_contract() {
+            return true;
+        }
         if event.kind == EventKind::System {
             return false;
-        }
-        if contract == self.native {
-            return true;
         }
         let Ok(view) = EventView::parse(&event.xdr) else { return false };
         view.topics.last().and_then(|topic| self.network.asset_contract(topic)) == Some(contract)
@@ -203,9 +201,10 @@ impl<'a> Attribution<'a> {
 
     /// Records what was found of a contract, and begins to read it accordingly unless an operator said otherwise. The
     /// event in the row `except` is about to be attributed.
-    fn find(&mut self, contract: ContractId, found: Found, at: u64, except: Option<u64>) -> Result<Known, StoreError> {
-        found::record(self.connection, contract, found, at, self.now_ms)?;
-        let mut known = Known { is_found: true, ..self.known(contract, at)? };
+    fn find(&mut self, contract: ContractId, found: Found, except: Option<u64>) -> Result<Known, StoreError> {
+        let at = found.feed_position;
+        found::record(self.connection, contract, found, self.now_ms)?;
+        let mut known = Known { is_found: true, ..self.known(contract, at, except)? };
         let choice = schemas::by_kind(found.kind);
         if let Some(choice) = choice.filter(|_| known.schema.is_none())
             && schemas::present(self.connection, contract)?.is_none()

@@ -125,8 +125,13 @@ pub(super) fn declare(
     if old.as_ref() == Some(&new) {
         return Ok(());
     }
-    let kind_feed_position = if old.as_ref().and_then(|old| old.kind) == new.kind {
+    let found = found::get(connection, said.id, None)?;
+    let old_kind = old.as_ref().and_then(|old| old.kind);
+    let kind_feed_position = if old_kind == new.kind {
         before.and_then(|named| named.kind_feed_position)
+    } else if let Some(found) = found.filter(|found| old_kind.is_none() && Some(found.kind) == new.kind) {
+        // Who repeats what was found says nothing new.
+        Some(found.feed_position)
     } else {
         Some(state::act_position(connection)?)
     };
@@ -138,14 +143,18 @@ pub(super) fn declare(
     let schema = new.schema.as_ref().map(ToString::to_string);
     connection.execute(sql, params![said.id.0, now_ms, origin, kind, kind_feed_position, schema])?;
     if old.as_ref().and_then(|old| old.schema.as_ref()) != new.schema.as_ref() {
-        read_with(connection, registry, &new)?;
+        read_with(connection, registry, &new, found)?;
     }
     journal(connection, old.as_ref(), &new, now_ms)
 }
 
 /// Has the contract read with the schema that an operator named, and without one with what it was found to be.
-fn read_with(connection: &Connection, registry: &Registry, contract: &Contract) -> Result<(), StoreError> {
-    let found = found::get(connection, contract.id, None)?;
+fn read_with(
+    connection: &Connection,
+    registry: &Registry,
+    contract: &Contract,
+    found: Option<Found>,
+) -> Result<(), StoreError> {
     let choice = contract.schema.clone().or_else(|| found.and_then(|found| schemas::by_kind(found.kind)));
     let present = schemas::present(connection, contract.id)?;
     if present.map(|reading| reading.choice) == choice {

@@ -126,8 +126,8 @@ impl Attribution<'_> {
     /// Begins to read a contract as an asset's, if one of its events says that it is one.
     fn recognise(&mut self, event: &Event, at: u64) -> Result<(), StoreError> {
         let Some(contract) = event.contract_id else { return Ok(()) };
-        if !self.known(contract, at)?.is_found && self.names_its_asset(contract, event) {
-            self.find(contract, super::Found::asset(), at, None)?;
+        if !self.known(contract, at, None)?.is_found && self.names_its_asset(contract, event) {
+            self.find(contract, super::Found::asset(at), None)?;
         }
         Ok(())
     }
