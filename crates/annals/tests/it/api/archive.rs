@@ -100,9 +100,14 @@ impl Archive {
 
     /// A lake and no archive.
     pub fn empty() -> Self {
+        Self::of_chain(&CHAIN)
+    }
+
+    /// A lake of other ledgers and no archive.
+    pub fn of_chain(chain: &[BuiltLedger]) -> Self {
         let archive = Self { folder: tempfile::tempdir().unwrap() };
         let mut writer = LakeWriter::new(archive.lake(), LakeLayout::default());
-        CHAIN.iter().for_each(|ledger| writer.push(ledger).unwrap());
+        chain.iter().for_each(|ledger| writer.push(ledger).unwrap());
         writer.finish().unwrap();
         archive
     }
