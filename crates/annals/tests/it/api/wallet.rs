@@ -101,7 +101,7 @@ fn small() -> Small {
     let calls = [
         vec![token.register(&alice, 0), token.register(&bob, 0), token.register(&spender, 0)],
         vec![token.deposit(&alice, &alice, 500), token.merge(&alice)],
-        vec![token.transfer(&alice, &bob, 10), token.set_spender(&alice, &spender, 50, 9000)],
+        vec![token.transfer(&alice, &bob, 10), token.set_spender(&alice, &spender, 9000, 50)],
         vec![token.spender_transfer(&spender, &alice, &bob, 20)],
         vec![token.transfer(&alice, &alice, 5), token.merge(&alice)],
     ];
