@@ -9,8 +9,9 @@ use crate::backfill::Progress;
 use crate::marks;
 use crate::store::{Fence, Store, StoreError};
 
-/// How many events one step reads.
-const STEP_EVENTS: u32 = 5000;
+/// How many events one step reads, mostly: so few that a transaction does not keep other writers or the reader of a
+/// progress bar waiting.
+pub const STEP_EVENTS: u32 = 5000;
 
 /// Why events could not be read again.
 #[derive(Debug, thiserror::Error)]
@@ -47,13 +48,15 @@ pub struct Reread {
     pub quarantined: u64,
 }
 
-/// Reads the events of `contracts` again, or of all contracts that wait where none is named, until `stop` says so.
+/// Reads the events of `contracts` again, or of all contracts that wait where none is named, until `stop` says so: it is
+/// asked before each step of `step_events` events.
 ///
 /// # Errors
 /// [`ReattributeError`]; what was read until then is not read again.
 pub fn run(
     contracts: &[ContractId],
     store: &dyn Store,
+    step_events: u32,
     progress: &dyn Progress,
     stop: &dyn Fn() -> bool,
 ) -> Result<Summary, ReattributeError> {
@@ -72,7 +75,11 @@ pub fn run(
         Summary { contracts: Vec::with_capacity(contracts.len()), interrupted: false, waiting: Vec::new() };
     for contract in contracts {
         let mut reread = Reread { contract: *contract, events: 0, changed: 0, quarantined: 0 };
-        let ended = read(&mut reread, store, fence, &mut Passed::new(progress, window), stop)?;
+        let mut passed = Passed::new(progress, window);
+        let mut ended = false;
+        while !ended && !stop() {
+            ended = step(&mut reread, store, fence, step_events, &mut passed)?;
+        }
         summary.contracts.push(reread);
         if !ended {
             summary.interrupted = true;
@@ -84,43 +91,39 @@ pub fn run(
     Ok(summary)
 }
 
-/// Reads one contract's events again; tells whether it came to their end.
-fn read(
+/// Reads a contract's next events again; tells whether it came to their end.
+fn step(
     reread: &mut Reread,
     store: &dyn Store,
     fence: Fence,
+    step_events: u32,
     passed: &mut Passed<'_>,
-    stop: &dyn Fn() -> bool,
 ) -> Result<bool, StoreError> {
-    let mut after: Option<Position> = None;
-    while !stop() {
-        let step = store.reattribute(reread.contract, after, STEP_EVENTS, fence)?;
-        reread.events += step.events;
-        reread.changed += step.changed;
-        reread.quarantined += step.quarantined;
-        passed.advance(step.next, step.events);
-        after = step.next;
-        if after.is_none() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let step = store.reattribute(reread.contract, passed.after, step_events, fence)?;
+    reread.events += step.events;
+    reread.changed += step.changed;
+    reread.quarantined += step.quarantined;
+    passed.advance(step.next, step.events);
+    Ok(step.next.is_none())
 }
 
 /// How far one contract's events were read, in ledgers.
 struct Passed<'a> {
     progress: &'a dyn Progress,
     window: Option<LedgerRange>,
+    /// Where the step before ended.
+    after: Option<Position>,
     ledgers: u64,
 }
 
 impl<'a> Passed<'a> {
     fn new(progress: &'a dyn Progress, window: Option<LedgerRange>) -> Self {
-        Self { progress, window, ledgers: 0 }
+        Self { progress, window, after: None, ledgers: 0 }
     }
 
     /// Tells of a step that went on at `next`, at the end where that is none.
     fn advance(&mut self, next: Option<Position>, events: u64) {
+        self.after = next;
         let Some(window) = self.window else { return };
         let up_to = |seq: LedgerSeq| u64::from(seq.get().saturating_sub(window.from_inclusive().get()));
         let ledgers = next.map_or(window.count(), |next| up_to(next.ledger()).min(window.count()));

@@ -13,7 +13,7 @@ use super::error::CliError;
 use super::outcome::Outcome;
 use super::output::grouped;
 use super::{Context, EXIT_CODES, Json, progress};
-use crate::reattribute::{self, Reread};
+use crate::reattribute::{self, Reread, STEP_EVENTS};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -89,6 +89,7 @@ impl Interrupt {
                 _ = terminate.recv() => {}
             }
             flag.store(true, Ordering::Relaxed);
+            tracing::info!("stopping once the step that runs is done");
         });
         Ok(Self { asked, _runtime: runtime })
     }
@@ -99,10 +100,11 @@ impl Interrupt {
 }
 
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, CliError> {
-    let store = context.open_writer()?;
     let interrupt = Interrupt::listen().map_err(CliError::Signals)?;
+    let store = context.open_writer()?;
     let progress = progress::on_stderr("reattribute", context.clock.clone());
-    let summary = reattribute::run(&arguments.contracts, &store, progress.as_ref(), &|| interrupt.is_asked())?;
+    let stop = || interrupt.is_asked();
+    let summary = reattribute::run(&arguments.contracts, &store, STEP_EVENTS, progress.as_ref(), &stop)?;
     let reported = summary.contracts.iter().map(|reread| Reported::of(reread, &summary.waiting));
     let report = Report {
         contracts: reported.collect(),

@@ -1,10 +1,18 @@
 //! Schemas from the command line: declared, listed, and read with again.
 
+use std::cell::Cell;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
+use annals::backfill::Progress;
+use annals::clock::SystemClock;
+use annals::reattribute::{self, Summary};
+use annals::store::{GapFailure, SqliteStore, Store as _};
 use annals_core::ContractId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::binary::{Ran, annals, report};
 use crate::cli::fixture::{Fixture, RANGE};
@@ -139,4 +147,87 @@ fn a_contract_whose_schema_is_gone_from_the_file_waits_and_the_run_says_so() {
     assert_eq!(ran["waiting"], json!([token().to_string()]));
     let with = report(&[&["reattribute"], &own[..]].concat(), &fixture.data_dir()).ends_with(0).json();
     assert_eq!((&with["contracts"][0]["done"], &with["waiting"]), (&json!(true), &json!([])));
+}
+
+/// Counts what a run says of itself.
+#[derive(Default)]
+struct Counted {
+    asked: Cell<u64>,
+    ledgers: Cell<u64>,
+    events: Cell<u64>,
+}
+
+impl Progress for Counted {
+    fn begin(&self, ledgers: u64, _: u64) {
+        self.asked.set(ledgers);
+    }
+
+    fn advance(&self, ledgers: u64, events: u64) {
+        self.ledgers.set(self.ledgers.get() + ledgers);
+        self.events.set(self.events.get() + events);
+    }
+
+    fn fault(&self, _: &GapFailure) {}
+
+    fn end(&self) {}
+}
+
+#[test]
+fn a_run_that_is_stopped_between_two_steps_leaves_the_contract_waiting_and_the_next_goes_on_there() {
+    let fixture = Fixture::archive();
+    declare(&["--schema", "token"], &fixture.data_dir()).ends_with(0);
+    let store = SqliteStore::open_writer(&fixture.data_dir(), Arc::new(SystemClock::new())).unwrap();
+    let run = |steps_max: u32| -> (Summary, Counted) {
+        let (counted, steps) = (Counted::default(), Cell::new(0));
+        let stop = || steps.replace(steps.get() + 1) >= steps_max;
+        (reattribute::run(&[], &store, 2, &counted, &stop).unwrap(), counted)
+    };
+    let (first, counted) = run(3);
+    assert_eq!((first.contracts[0].events, first.interrupted), (6, true));
+    assert_eq!((first.waiting, store.status().unwrap().unattributed), (vec![token()], vec![token()]));
+    assert!(counted.ledgers.get() < counted.asked.get());
+    let (second, counted) = run(u32::MAX);
+    assert_eq!((second.interrupted, second.waiting), (false, Vec::new()));
+    assert_eq!((counted.ledgers.get(), counted.asked.get()), (20, 20));
+    let all = run_all(&store);
+    assert_eq!(first.contracts[0].events + second.contracts[0].events, all);
+    assert_eq!(counted.events.get(), second.contracts[0].events);
+}
+
+/// How many events of the token there are.
+fn run_all(store: &SqliteStore) -> u64 {
+    let again = reattribute::run(&[token()], store, 1000, &Counted::default(), &|| false).unwrap();
+    assert_eq!(again.contracts[0].changed, 0, "what was read twice belongs to the same");
+    again.contracts[0].events
+}
+
+/// Whether a process has a handler of its own for SIGINT.
+fn catches_interrupts(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0").trim();
+    u64::from_str_radix(mask, 16).unwrap() & 1 << (2 - 1) != 0
+}
+
+#[test]
+fn an_interrupt_ends_it_with_1_and_says_that_the_contract_waits() {
+    let fixture = Fixture::archive();
+    declare(&["--schema", "token"], &fixture.data_dir()).ends_with(0);
+    // While somebody else holds the database, no step can begin.
+    let held = rusqlite::Connection::open(fixture.data_dir().join("annals.db")).unwrap();
+    held.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut command = annals(["reattribute", "--json", "--data-dir"]);
+    command.arg(fixture.data_dir()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    while !catches_interrupts(child.id()) {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before it listened to signals");
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(log.any(|line| line.unwrap().contains("stopping once the step that runs is done")));
+    held.execute_batch("ROLLBACK").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&said["interrupted"], &said["waiting"]), (&json!(true), &json!([token().to_string()])));
+    report(&["reattribute"], &fixture.data_dir()).ends_with(0);
 }
