@@ -10,8 +10,8 @@ use annals::store::{EventQuery, FeedPosition, Fence, Pin, Request, Status, Store
 use annals_core::hash::sha256;
 use annals_core::{
     Batch, Census, CheckedLedger, ClassicEvents, ClassicPolicy, ContractId, Coverage, Event, EventKind, EventsDigest,
-    Invocation, LedgerHash, LedgerRange, LedgerSeq, Network, NetworkProof, Position, ProofClass, ProofMaterial, Registry, Scope,
-    TxHash,
+    Invocation, LedgerHash, LedgerRange, LedgerSeq, Network, NetworkProof, Position, ProofClass, ProofMaterial,
+    Registry, Scope, TxHash,
 };
 
 /// The source that batches name.
