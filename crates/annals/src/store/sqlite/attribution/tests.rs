@@ -118,8 +118,11 @@ fn offered() -> Batch {
     checked(ledgers)
 }
 
-/// The stored attribution that holds now, as (position, address, role, mark).
-fn attributed(store: &SqliteStore) -> Vec<(u64, u32, Address, String, Option<String>)> {
+/// One party of one event: position, address, role and mark.
+type Row = (u64, u32, Address, String, Option<String>);
+
+/// The stored attribution that holds now.
+fn attributed(store: &SqliteStore) -> Vec<Row> {
     let sql = "SELECT toid, event_index, address, role, mark FROM attribution JOIN parties ON id = party_id \
                WHERE until IS NULL ORDER BY toid, event_index, place";
     let read = |connection: &Connection| {
@@ -134,11 +137,7 @@ fn attributed(store: &SqliteStore) -> Vec<(u64, u32, Address, String, Option<Str
 }
 
 /// What the schemas say of the stored events, event by event; and what fits none.
-fn expected(
-    store: &SqliteStore,
-    schemas: &Registry,
-    events: &[Event],
-) -> (Vec<(u64, u32, Address, String, Option<String>)>, Vec<(Position, ShapeFault)>) {
+fn expected(store: &SqliteStore, schemas: &Registry, events: &[Event]) -> (Vec<Row>, Vec<(Position, ShapeFault)>) {
     let (mut attributed, mut quarantined) = (Vec::new(), Vec::new());
     for event in events {
         let known = store.contract(event.contract_id.unwrap()).unwrap().contract.and_then(|known| known.schema);
