@@ -19,6 +19,8 @@ use crate::store::{ContractKind, StoreError};
 
 mod reread;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(super) use reread::{adopt, reattribute};
 pub(super) use table::{party, quarantined, quarantined_count, quarantined_of};

@@ -40,13 +40,14 @@ fn survey(connection: &Connection, registry: &Registry, now_ms: u64) -> Result<(
     attribution.finish()
 }
 
+pub(super) const NEXT_CONTRACT: &str = "/* reread::next_contract */ SELECT contract_id FROM events \
+    INDEXED BY events_by_contract WHERE contract_id > ?1 ORDER BY contract_id LIMIT 1";
+
 /// The contract with stored events whose id follows.
 fn next_contract(connection: &Connection, behind: Option<ContractId>) -> Result<Option<ContractId>, StoreError> {
-    let sql = "/* reread::next_contract */ SELECT contract_id FROM events INDEXED BY events_by_contract \
-               WHERE contract_id > ?1 ORDER BY contract_id LIMIT 1";
     // No blob is below the empty one.
     let behind = behind.map_or(Vec::new(), |id| id.0.to_vec());
-    Ok(connection.prepare_cached(sql)?.query_row([behind], |row| row.get(0).map(ContractId)).optional()?)
+    Ok(connection.prepare_cached(NEXT_CONTRACT)?.query_row([behind], |row| row.get(0).map(ContractId)).optional()?)
 }
 
 /// Reads some of a contract's events again.

@@ -73,9 +73,7 @@ impl<'c> Table<'c> {
         position: Position,
     ) -> Result<Vec<Attributed>, StoreError> {
         let Some(id) = self.party(contract, address)? else { return Ok(Vec::new()) };
-        let sql = "/* table::stored */ SELECT place, role, mark FROM attribution WHERE party_id = ?1 AND toid = ?2 \
-                   AND event_index = ?3 AND until IS NULL ORDER BY place";
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut statement = self.connection.prepare_cached(STORED)?;
         let mut rows = statement.query(params![id, position.toid(), position.index()])?;
         let mut parties = Vec::new();
         while let Some(row) = rows.next()? {
@@ -94,10 +92,8 @@ impl<'c> Table<'c> {
         at: u64,
     ) -> Result<(), StoreError> {
         let Some(id) = self.party(contract, party.address)? else { return Ok(()) };
-        let sql = "/* table::end */ UPDATE attribution SET until = ?5 WHERE party_id = ?1 AND toid = ?2 \
-                   AND event_index = ?3 AND place = ?4 AND until IS NULL";
         let values = params![id, position.toid(), position.index(), party.place, at];
-        self.connection.prepare_cached(sql)?.execute(values)?;
+        self.connection.prepare_cached(END)?.execute(values)?;
         Ok(())
     }
 
@@ -185,7 +181,13 @@ impl<'c> Table<'c> {
     }
 }
 
-const PARTY: &str = "/* table::party */ SELECT id FROM parties WHERE contract_id = ?1 AND address = ?2";
+pub(super) const STORED: &str = "/* table::stored */ SELECT place, role, mark FROM attribution \
+    WHERE party_id = ?1 AND toid = ?2 AND event_index = ?3 AND until IS NULL ORDER BY place";
+
+pub(super) const END: &str = "/* table::end */ UPDATE attribution SET until = ?5 \
+    WHERE party_id = ?1 AND toid = ?2 AND event_index = ?3 AND place = ?4 AND until IS NULL";
+
+pub(super) const PARTY: &str = "/* table::party */ SELECT id FROM parties WHERE contract_id = ?1 AND address = ?2";
 
 /// The number of a contract's party; none where no event ever belonged to it.
 pub(in crate::store::sqlite) fn party(

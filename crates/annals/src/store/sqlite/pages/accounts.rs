@@ -11,6 +11,9 @@ use crate::store::sqlite::view::Known;
 use crate::store::sqlite::{topics, versions};
 use crate::store::{FeedPosition, Order, PageQuery, StoreError};
 
+#[cfg(test)]
+mod tests;
+
 /// How many rows one page looks at, as for a contract's page.
 const ROWS_LOOKED_AT_MAX: u32 = 20_000;
 
