@@ -18,7 +18,7 @@ pub use stored::{ProofFault, ProvenEvent, prove_stored};
 use crate::decode::{DecodeError, HeaderView, LedgerView, decode};
 use crate::digest::EventsDigest;
 use crate::hash::{LedgerHash, TxHash, sha256};
-use crate::ledger::{Census, CheckedLedger, NetworkProof};
+use crate::ledger::{Census, CheckedLedger, Creation, NetworkProof};
 use crate::ledger_seq::LedgerSeq;
 use crate::network::Network;
 use crate::proof::ProofMaterial;
@@ -171,6 +171,7 @@ pub fn check_ledger(bytes: &[u8], network: &Network) -> Result<CheckedLedger, Le
         census: Census::of(&extracted.events),
         digest: EventsDigest::of(&extracted.events),
         events: extracted.events,
+        creations: creations(&view),
         proof: ProofMaterial { results_xdr, invocations: extracted.invocations },
     })
 }
@@ -204,6 +205,18 @@ fn result_set(view: &LedgerView<'_>) -> Vec<u8> {
         results.extend_from_slice(transaction.result.xdr);
     }
     results
+}
+
+/// The contracts that the ledger's invocations created, each once, ascending. No other operation can create one, and a
+/// failed transaction changes nothing.
+fn creations(view: &LedgerView<'_>) -> Vec<Creation> {
+    let invocations = view.transactions.iter().filter(|transaction| !transaction.result.success_hashes.is_empty());
+    let mut creations: Vec<Creation> =
+        invocations.flat_map(|transaction| transaction.creations.iter().copied()).collect();
+    creations.sort_unstable();
+    // One contract is created once; a source that says it was created to run two things is believed in the first.
+    creations.dedup_by_key(|creation| creation.contract);
+    creations
 }
 
 /// The envelope of each transaction, by hash.

@@ -5,6 +5,7 @@
 //! everything that is hashed or stored. Each leaf's re-encoding must equal its slice, so that bytes which the
 //! typed decoder merely tolerates (a bool of 2) are refused and two decoders can never see two ledgers.
 
+mod changes;
 mod close_meta;
 mod event_view;
 mod header;
@@ -16,6 +17,7 @@ mod walk;
 
 pub use event_view::EventView;
 pub use header::HeaderView;
+pub(crate) use reader::DEPTH_MAX;
 pub use reader::{DecodeError, DecodeFault};
 pub use result::{ResultView, SuccessHash, result_pairs};
 pub use tx_meta::{DiagnosticView, TransactionStage, TransactionView};

@@ -2,7 +2,7 @@
 
 use crate::digest::EventsDigest;
 use crate::event::{Event, ProofClass};
-use crate::hash::LedgerHash;
+use crate::hash::{ContractId, LedgerHash};
 use crate::ledger_seq::LedgerSeq;
 use crate::proof::ProofMaterial;
 
@@ -92,6 +92,25 @@ impl Census {
     }
 }
 
+/// What runs when a contract is called (`ContractExecutable`, `Stellar-contract.x`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Executable {
+    /// Code that was uploaded, named by its hash or by reference.
+    Wasm,
+    /// The host's, as the contract of an asset (CAP-46-06).
+    Asset,
+}
+
+/// A contract whose instance a ledger created; one that it restored or upgraded is none. No hash covers it: that it was
+/// created here is the source's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Creation {
+    /// The contract.
+    pub contract: ContractId,
+    /// What it was created to run.
+    pub executable: Executable,
+}
+
 /// One ledger whose header, results and success pre-images hashed, with all its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedLedger {
@@ -117,6 +136,8 @@ pub struct CheckedLedger {
     pub digest: EventsDigest,
     /// Every event, in canonical order.
     pub events: Vec<Event>,
+    /// The contracts that it created, each once, ascending.
+    pub creations: Vec<Creation>,
     /// What re-proves the committed ones; its `invocations` are empty where there are none.
     pub proof: ProofMaterial,
 }

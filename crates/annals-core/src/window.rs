@@ -23,11 +23,15 @@ pub enum IncompleteReason {
     NotYetIngested,
     /// The contract may have classic events, and a scanned ledger lacks them.
     ClassicEventsAbsent,
+    /// Nobody said which schema reads the contract, so none of its events belongs to anybody; of an account's window.
+    NoSchema,
+    /// An event of the contract fits its schema nowhere, or was not read with it yet; of an account's window.
+    UnattributedEvents,
 }
 
 impl IncompleteReason {
     /// Every reason, in the order in which they are looked for.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::InvertedWindow,
         Self::Incident,
         Self::OriginUnknown,
@@ -35,6 +39,8 @@ impl IncompleteReason {
         Self::Gap,
         Self::NotYetIngested,
         Self::ClassicEventsAbsent,
+        Self::NoSchema,
+        Self::UnattributedEvents,
     ];
 
     /// The word on the wire.
@@ -48,6 +54,8 @@ impl IncompleteReason {
             Self::Gap => "gap",
             Self::NotYetIngested => "not_yet_ingested",
             Self::ClassicEventsAbsent => "classic_events_absent",
+            Self::NoSchema => "no_schema",
+            Self::UnattributedEvents => "unattributed_events",
         }
     }
 }
@@ -98,6 +106,11 @@ pub struct Evidence<'a> {
     pub lowest_incident: Option<LedgerSeq>,
     /// Whether a scanned ledger of the window lacks classic events that the contract may have.
     pub classic_events_absent: bool,
+    /// Whether an account is asked for and the contract has no schema.
+    pub no_schema: bool,
+    /// Whether an account is asked for and some event of the window is attributed to nobody for want of a shape, or
+    /// not attributed yet.
+    pub unattributed_events: bool,
 }
 
 /// Whether a window is complete, and what it lacks.
@@ -140,6 +153,10 @@ impl Judgement {
             Some(IncompleteReason::NotYetIngested)
         } else if evidence.classic_events_absent {
             Some(IncompleteReason::ClassicEventsAbsent)
+        } else if evidence.no_schema {
+            Some(IncompleteReason::NoSchema)
+        } else if evidence.unattributed_events {
+            Some(IncompleteReason::UnattributedEvents)
         } else {
             None
         };
@@ -165,11 +182,20 @@ mod tests {
         ranges.iter().map(|(from, to)| LedgerRange::new(seq(*from), seq(*to)).unwrap()).collect()
     }
 
+    fn nothing_amiss(coverage: &Coverage) -> Evidence<'_> {
+        Evidence {
+            coverage,
+            lowest_incident: None,
+            classic_events_absent: false,
+            no_schema: false,
+            unattributed_events: false,
+        }
+    }
+
     fn judge(covered: &[(u32, u32)], from: Option<u32>, to: Option<u32>, origin: Option<u32>) -> Option<&'static str> {
         let coverage = coverage(covered);
         let window = Window::resolve(from.map(seq), to.map(seq), origin.map(seq), Some(seq(10)), &coverage);
-        let evidence = Evidence { coverage: &coverage, lowest_incident: None, classic_events_absent: false };
-        Judgement::of(window, &evidence).reason.map(IncompleteReason::as_str)
+        Judgement::of(window, &nothing_amiss(&coverage)).reason.map(IncompleteReason::as_str)
     }
 
     #[test]
@@ -204,12 +230,28 @@ mod tests {
         let window = Window { from_inclusive: Some(seq(10)), to_inclusive: Some(seq(20)) };
         let reason = |lowest_incident: Option<u32>, classic_events_absent| {
             let lowest_incident = lowest_incident.map(seq);
-            let evidence = Evidence { coverage: &coverage, lowest_incident, classic_events_absent };
+            let evidence = Evidence { lowest_incident, classic_events_absent, ..nothing_amiss(&coverage) };
             Judgement::of(window, &evidence).reason
         };
         assert_eq!(reason(Some(20), false), Some(IncompleteReason::Incident));
         assert_eq!(reason(Some(20), true), Some(IncompleteReason::Incident));
         assert_eq!(reason(Some(21), false), None);
         assert_eq!(reason(None, true), Some(IncompleteReason::ClassicEventsAbsent));
+    }
+
+    #[test]
+    fn an_account_without_schema_or_with_events_of_nobody_comes_last() {
+        let coverage = coverage(&[(10, 20)]);
+        let reason = |to, classic_events_absent, no_schema, unattributed_events| {
+            let window = Window { from_inclusive: Some(seq(10)), to_inclusive: Some(seq(to)) };
+            let evidence =
+                Evidence { classic_events_absent, no_schema, unattributed_events, ..nothing_amiss(&coverage) };
+            Judgement::of(window, &evidence).reason.map(IncompleteReason::as_str)
+        };
+        assert_eq!(reason(20, false, true, true), Some("no_schema"));
+        assert_eq!(reason(20, false, false, true), Some("unattributed_events"));
+        assert_eq!(reason(20, true, true, true), Some("classic_events_absent"));
+        assert_eq!(reason(21, false, true, true), Some("not_yet_ingested"));
+        assert!(IncompleteReason::ALL.is_sorted());
     }
 }

@@ -99,6 +99,7 @@ fn ledger(number: u32, rng: &mut Rng, template: &[u8]) -> CheckedLedger {
         classic_events: ClassicEvents::Present,
         census: Census::of(&events),
         digest: EventsDigest::of(&events),
+        creations: Vec::new(),
         events,
         proof: ProofMaterial { results_xdr: Vec::new(), invocations: Vec::new() },
     }

@@ -51,6 +51,7 @@ fn ledger(number: u32, events: Vec<Event>) -> CheckedLedger {
         classic_events: ClassicEvents::Present,
         census: Census::of(&events),
         digest: EventsDigest::of(&events),
+        creations: Vec::new(),
         events,
         proof: ProofMaterial { results_xdr: Vec::new(), invocations: Vec::new() },
     }

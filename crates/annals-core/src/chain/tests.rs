@@ -21,6 +21,7 @@ fn ledger(number: u32, hash: char, previous: char) -> Box<CheckedLedger> {
         classic_events: ClassicEvents::Present,
         census: Census::default(),
         digest: EventsDigest([0; 32]),
+        creations: Vec::new(),
         events: Vec::new(),
         proof: ProofMaterial { results_xdr: Vec::new(), invocations: Vec::new() },
     })

@@ -4,9 +4,11 @@ use stellar_xdr::{
     ExtensionPoint, LedgerEntryChanges, OperationMeta, ScVal, SorobanTransactionMetaExt, TransactionEventStage,
 };
 
+use super::changes::push_creations;
 use super::event_view::EventView;
 use super::reader::{DecodeError, DecodeFault, Reader};
 use super::result::ResultView;
+use crate::ledger::Creation;
 
 /// The stage of a `TransactionEvent` (CAP-67).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub struct TransactionView<'a> {
     pub operations: Vec<Vec<EventView<'a>>>,
     /// Transaction-level events (`TransactionMetaV4`), as emitted.
     pub events: Vec<(TransactionStage, EventView<'a>)>,
+    /// The contracts whose instances its operations created, as the meta gives them.
+    pub creations: Vec<Creation>,
     /// Whether the meta holds a Soroban part.
     pub has_soroban_meta: bool,
     /// XDR of the invocation's return value, where the meta gives one.
@@ -51,6 +55,7 @@ impl<'a> TransactionView<'a> {
             result,
             operations: Vec::new(),
             events: Vec::new(),
+            creations: Vec::new(),
             has_soroban_meta: false,
             return_value: None,
             diagnostics: Vec::new(),
@@ -93,8 +98,11 @@ impl<'a> TransactionView<'a> {
     }
 
     fn read_operations(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
+        let creations = &mut self.creations;
         self.operations = reader.array("TransactionMeta.operations", |reader| {
-            reader.skip::<OperationMeta>("OperationMeta").map(|_| Vec::new())
+            let (operation, _) = reader.read::<OperationMeta>("OperationMeta")?;
+            push_creations(&operation.changes, creations);
+            Ok(Vec::new())
         })?;
         Ok(())
     }
@@ -127,9 +135,11 @@ impl<'a> TransactionView<'a> {
     fn read_v4(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
         reader.skip::<ExtensionPoint>("TransactionMetaV4.ext")?;
         reader.skip::<LedgerEntryChanges>("TransactionMetaV4.txChangesBefore")?;
+        let creations = &mut self.creations;
         self.operations = reader.array("TransactionMetaV4.operations", |reader| {
             reader.skip::<ExtensionPoint>("OperationMetaV2.ext")?;
-            reader.skip::<LedgerEntryChanges>("OperationMetaV2.changes")?;
+            let (changes, _) = reader.read::<LedgerEntryChanges>("OperationMetaV2.changes")?;
+            push_creations(&changes, creations);
             reader.array("OperationMetaV2.events", EventView::read)
         })?;
         reader.skip::<LedgerEntryChanges>("TransactionMetaV4.txChangesAfter")?;

@@ -6,12 +6,16 @@
     reason = "a test fails by panicking and says what it skipped"
 )]
 
+mod assets;
 mod built;
 mod close_meta;
 mod corpus;
+mod creations;
 mod faults;
 mod field_reports;
 mod golden;
 mod nesting;
+mod payloads;
 mod shared;
 mod untrusted;
+mod wire_versions;

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use annals_core::Network;
+
 /// The folder of real ledgers; none where it is missing, which CI does not allow.
 pub fn ledgers() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -43,6 +45,28 @@ pub fn frames(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     }
     assert!(bytes.is_empty());
     ledgers
+}
+
+/// The network of the core's own tests.
+pub fn core_network() -> Network {
+    Network::new("(V) (;,,;) (V)")
+}
+
+/// Gives each file of the core's own tests, its name and its chain of ledgers; whether they are there.
+pub fn core_corpus(mut each: impl FnMut(&Path, &[Vec<u8>])) -> bool {
+    let Some(folder) = ledgers() else { return false };
+    let archive = fs::File::open(folder.join("core-corpus/test-lcm-current.tar.zst")).unwrap();
+    let mut archive = tar::Archive::new(zstd::Decoder::new(archive).unwrap());
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let path = entry.path().unwrap().into_owned();
+        if path.extension().is_some_and(|extension| extension == "xdr") {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            each(&path, &frames(&bytes));
+        }
+    }
+    true
 }
 
 /// The lines of a gzip file, as JSON.

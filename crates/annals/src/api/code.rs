@@ -47,6 +47,8 @@ pub enum Code {
     NoLedgerRow,
     /// Another method than those that read.
     MethodNotAllowed,
+    /// An answer that may be neither plain nor coded in a way the server knows.
+    NotAcceptable,
     /// The request came too slowly.
     RequestTimeout,
     /// A cursor of before a rollback, or of a copy of the archive that is ahead of this one.
@@ -69,7 +71,7 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::BadRequest,
         Self::BadEncoding,
         Self::UnknownParameter,
@@ -91,6 +93,7 @@ impl Code {
         Self::LedgerNotCovered,
         Self::NoLedgerRow,
         Self::MethodNotAllowed,
+        Self::NotAcceptable,
         Self::RequestTimeout,
         Self::StaleCursor,
         Self::BodyTooLarge,
@@ -121,7 +124,11 @@ impl Code {
             }
             Self::BadTopic => (S::BAD_REQUEST, "BAD_TOPIC", "a topic is the base64 of one canonical ScVal"),
             Self::BadTxHash => (S::BAD_REQUEST, "BAD_TX_HASH", "a transaction hash is 64 hexadecimal digits"),
-            Self::BadEventId => (S::BAD_REQUEST, "BAD_EVENT_ID", "an event id is 19 digits, a hyphen and 10 digits"),
+            Self::BadEventId => (
+                S::BAD_REQUEST,
+                "BAD_EVENT_ID",
+                "an event id is 19 digits, a hyphen and 10 digits, and names a place in a ledger that can be",
+            ),
             Self::BadCursor => {
                 (S::BAD_REQUEST, "BAD_CURSOR", "this archive did not issue this cursor for this contract: begin anew")
             }
@@ -141,6 +148,9 @@ impl Code {
             }
             Self::MethodNotAllowed => {
                 (S::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "nothing can be written here: use GET, HEAD or OPTIONS")
+            }
+            Self::NotAcceptable => {
+                (S::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "an answer comes plain, or coded with gzip or zstd")
             }
             Self::RequestTimeout => (S::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "the request came too slowly"),
             Self::StaleCursor => {

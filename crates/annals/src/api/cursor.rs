@@ -116,7 +116,7 @@ impl Content {
             epoch: self.epoch,
             filter: EventFilter { types: self.types, topics, tx_hash },
             order: if self.descending { Order::Descending } else { Order::Ascending },
-            above: self.above.map(|text| text.parse()).transpose().ok()?,
+            above: self.above.as_deref().map(Position::bound_from_text).transpose().ok()?,
             behind: self.behind.parse().ok()?,
         })
     }
@@ -140,7 +140,7 @@ mod tests {
                 tx_hash: Some(TxHash([7; 32])),
             },
             order: Order::Descending,
-            above: Some(Position::before_all_txs(LedgerSeq::MIN, 0)),
+            above: Some(Position::last_of(LedgerSeq::MIN)),
             behind: Position::after_all_txs(LedgerSeq::MAX, u32::MAX),
         }
     }

@@ -18,6 +18,10 @@ mod writer;
 
 pub(super) use writer::{EventWriter, NoMore};
 
+/// What is said of an event that is not there, where its ledger may lack events or was scanned for some contracts.
+const NOT_RULED_OUT: &str =
+    "the ledger was not scanned for every event of every contract, so that this one is not ruled out";
+
 /// Answers one event.
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
@@ -33,7 +37,7 @@ pub(super) async fn get(
             Ok(Answer::of_json(json))
         }
         EventLookup::Absent { covered: true } => Err(Code::EventNotFound.into()),
-        EventLookup::Absent { covered: false } => Err(Code::LedgerNotCovered.into()),
+        EventLookup::Absent { covered: false } => Err(ApiError::new(Code::LedgerNotCovered, NOT_RULED_OUT).into()),
     });
     read.await
 }

@@ -53,7 +53,7 @@ impl Asked {
             topics,
             tx_hash: query.parse("tx_hash", value::tx_hash)?,
             order: query.parse("order", value::order)?,
-            after: query.parse("after_id", value::event_id)?,
+            after: query.parse("after_id", value::after_id)?,
             limit: query.parse("limit", value::limit)?.unwrap_or(PAGE_EVENTS_DEFAULT),
         })
     }

@@ -42,6 +42,8 @@ impl Vouched {
             coverage: &view.coverage,
             lowest_incident: view.lowest_incident,
             classic_events_absent: page.classic_events_absent,
+            no_schema: false,
+            unattributed_events: false,
         };
         let judgement = Judgement::of(page.window, &evidence);
         let (missing, missing_truncated) = Ledgers::of(&judgement.missing);

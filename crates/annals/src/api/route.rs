@@ -55,12 +55,13 @@ impl Route {
 }
 
 /// What every route refuses.
-const EVERYWHERE: [Code; 9] = [
+const EVERYWHERE: [Code; 10] = [
     Code::BadRequest,
     Code::BadEncoding,
     Code::UnknownParameter,
     Code::RepeatedParameter,
     Code::MethodNotAllowed,
+    Code::NotAcceptable,
     Code::RequestTimeout,
     Code::BodyTooLarge,
     Code::UriTooLong,
@@ -127,7 +128,8 @@ pub(super) const EVENTS: Route = Route {
         query(
             "after_id",
             "EventId",
-            "Only events above this id, in both directions; it need not exist. Not beside a cursor.",
+            "Only events above this id, in both directions; no event need have it, so that the cursor with which the \
+             network's RPC ended a page will do. Not beside a cursor.",
         ),
         query("order", "Order", "`asc`, the order of the ledger, or `desc`, the same backwards."),
     ],

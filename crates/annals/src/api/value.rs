@@ -25,6 +25,11 @@ pub(super) fn event_id(text: &str) -> Result<Position, ApiError> {
     text.parse().map_err(|_| Code::BadEventId.into())
 }
 
+/// A place in the order of events to go on from.
+pub(super) fn after_id(text: &str) -> Result<Position, ApiError> {
+    Position::bound_from_text(text).map_err(|_| Code::BadEventId.into())
+}
+
 /// A transaction's hash.
 pub(super) fn tx_hash(text: &str) -> Result<TxHash, ApiError> {
     text.parse().map_err(|_| Code::BadTxHash.into())

@@ -53,6 +53,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The archive's file is gone, or another one stands in its place.
+    #[error("{} is no longer the file that was opened: start again over the one that is to be read", path.display())]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The disk is full.
     #[error(
         "the disk that holds the archive is full: make room and run the same command again; nothing stored was lost"
@@ -179,6 +185,7 @@ impl StoreError {
             Self::WriterBusy => "WRITER_BUSY",
             Self::ReadOnly { .. } => "READ_ONLY",
             Self::Unreadable { .. } => "UNREADABLE",
+            Self::Replaced { .. } => "REPLACED",
             Self::Full => "DISK_FULL",
             Self::NetworkMismatch { .. } => "NETWORK_MISMATCH",
             Self::PolicyMismatch { .. } => "POLICY_MISMATCH",

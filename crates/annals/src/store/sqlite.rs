@@ -112,7 +112,8 @@ impl SqliteStore {
 
     /// Runs `read` on one snapshot.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.readers.read(|snapshot| read(snapshot)).map_err(|error| failure::at(&self.path, error))
+        let outcome = self.readers.read(|snapshot| read(snapshot));
+        outcome.map_err(|error| open::while_reading(failure::at(&self.path, error)))
     }
 
     /// Runs `write` in one transaction that holds the database's write lock from its first statement on; undone

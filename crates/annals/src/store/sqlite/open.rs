@@ -147,10 +147,15 @@ fn connect_writer(path: &Path, found: Found) -> Result<(Connection, u32), StoreE
 
 /// Checks that an archive of this schema stands in `dir`, without writing or creating anything.
 pub(super) fn check_reader(dir: &Path) -> Result<(), StoreError> {
-    check_to_read(dir).map_err(|error| match error {
+    check_to_read(dir).map_err(while_reading)
+}
+
+/// Speaks of reading where a file could not be opened: the database does not tell for what.
+pub(super) fn while_reading(error: StoreError) -> StoreError {
+    match error {
         StoreError::ReadOnly { path } => StoreError::Unreadable { path },
         error => error,
-    })
+    }
 }
 
 fn check_to_read(dir: &Path) -> Result<(), StoreError> {

@@ -44,6 +44,7 @@ fn ledger(number: u32, classic: ClassicEvents, events: Vec<Event>) -> CheckedLed
         classic_events: classic,
         census: Census::of(&events),
         digest: EventsDigest::of(&events),
+        creations: Vec::new(),
         proof: ProofMaterial {
             results_xdr: vec![4; 40],
             invocations: vec![Invocation {
@@ -200,8 +201,9 @@ fn the_writer_syncs_each_commit_and_its_readers_cannot_write() {
     assert_eq!((pragma("foreign_keys"), pragma("busy_timeout")), (1, 10_000));
     let journal: String = writer.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(journal, "wal");
-    let written = store.read(|reader| Ok(reader.execute("DELETE FROM events", [])?));
-    assert!(matches!(written, Err(StoreError::ReadOnly { .. })), "{written:?}");
+    let written = store.readers.read(|reader| Ok(reader.execute("DELETE FROM events", [])?));
+    let refusal = failure::at(&store.path, written.unwrap_err());
+    assert!(matches!(refusal, StoreError::ReadOnly { .. }), "{refusal:?}");
 }
 
 #[test]

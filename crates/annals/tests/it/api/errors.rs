@@ -114,6 +114,7 @@ fn provoke(template: &str, code: &str) -> Reply {
             whole().get(&format!("{path}?{name}=1&{name}=1"))
         }
         "METHOD_NOT_ALLOWED" => request(address, "POST", &path, &[]),
+        "NOT_ACCEPTABLE" => request(address, "GET", &path, &[("accept-encoding", "identity;q=0")]),
         "REQUEST_TIMEOUT" => {
             let local = Local::over(Arc::new(Fake::new(Mood::Answers)), impatient());
             let mut connection = Connection::open(local.address);

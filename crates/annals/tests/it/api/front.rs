@@ -106,6 +106,17 @@ fn a_long_answer_is_compressed_for_who_asks_for_it() {
 }
 
 #[test]
+fn who_takes_neither_a_plain_nor_a_coded_answer_is_refused_in_the_one_envelope() {
+    for path in [path(native()), "/healthz".to_owned(), "/v1/nowhere".to_owned(), "/v1/ledgers/0".to_owned()] {
+        for refusing in ["identity;q=0", "br, *;q=0", "gzip;q=0, zstd;q=0, identity;q=0"] {
+            let reply = whole().request("GET", &path, &[("accept-encoding", refusing)]);
+            reply.refuses(406, "NOT_ACCEPTABLE");
+            assert_eq!(reply.header("cache-control"), Some("no-store"), "{path} {refusing}");
+        }
+    }
+}
+
+#[test]
 fn oversized_requests_are_refused_in_the_one_envelope() {
     let address = whole().address;
     for bytes in [60_001, 65_000, 70_000, 120_000] {

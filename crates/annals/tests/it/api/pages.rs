@@ -215,6 +215,22 @@ fn after_id_is_the_lower_bound_backwards_too_and_need_not_exist() {
 }
 
 #[test]
+fn after_id_takes_the_cursor_with_which_the_networks_rpc_ends_a_window() {
+    // `<TOID of the last scanned ledger, transaction 1048575, operation 4095>-4294967295`: no event stands there.
+    let end_of = |ledger: u32| format!("{:019}-4294967295", u64::from(ledger) << 32 | u64::from(u32::MAX));
+    for order in ["asc", "desc"] {
+        let query = format!("after_id={}&from_ledger=1000&to_ledger=1039&order={order}&limit=9", end_of(CROWDED));
+        let mut expected = ids(&events_of(token(), CROWDED + 1, LAST));
+        if order == "desc" {
+            expected.reverse();
+        }
+        assert_eq!(all_ids(&pages(whole(), token(), &query)), expected, "{order}");
+    }
+    let last = whole().get(&format!("{}?from_ledger=1000&after_id={}", path(token()), end_of(i32::MAX as u32)));
+    assert_eq!(last.answers()["events"], json!([]));
+}
+
+#[test]
 fn a_page_holds_the_bytes_of_the_ledger() {
     let page = whole().get(&format!("{}?limit=1000", path(token()))).answers();
     let expected: Vec<Value> = events_of(token(), FIRST, LAST)

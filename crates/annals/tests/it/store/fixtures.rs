@@ -120,6 +120,7 @@ pub fn ledger_with(number: u32, classic: ClassicEvents, mut events: Vec<Event>) 
         classic_events: classic,
         census: Census::of(&events),
         digest: EventsDigest::of(&events),
+        creations: Vec::new(),
         proof: ProofMaterial {
             results_xdr: format!("results of {number}").into_bytes(),
             invocations: committed.iter().map(invocation).collect(),

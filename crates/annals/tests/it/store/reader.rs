@@ -94,6 +94,8 @@ pub fn judge(page: &annals::store::Page) -> Judgement {
         coverage: &page.view.coverage,
         lowest_incident: page.view.lowest_incident,
         classic_events_absent: page.classic_events_absent,
+        no_schema: false,
+        unattributed_events: false,
     };
     Judgement::of(page.window, &evidence)
 }
