@@ -49,3 +49,67 @@ pub(super) fn answer<'a, M: Serialize>(
 fn damaged(error: Error) -> ReadError {
     ReadError::Damaged(Box::new(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+    use axum::response::IntoResponse as _;
+
+    use super::*;
+    use crate::api::event::NoMore;
+
+    #[derive(Serialize)]
+    struct Frame {
+        before: &'static str,
+        events: EventsPlace,
+        after: [u8; 2],
+    }
+
+    fn text(events: &[Event]) -> String {
+        let frame = Frame { before: r#""events":[]"#, events: EventsPlace::default(), after: [1, 2] };
+        let answer = answer(&frame, events.iter().map(|event| (event, NoMore {})));
+        let body = answer.ok().unwrap().into_response().into_body();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let bytes = runtime.block_on(to_bytes(body, usize::MAX)).unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    fn event(index: u32) -> Event {
+        Event {
+            position: annals_core::Position::first_of(annals_core::LedgerSeq::new(7 + index).unwrap()),
+            tx_hash: annals_core::TxHash([9; 32]),
+            tx_order: 1,
+            successful: true,
+            close_time_ms: 5000,
+            contract_id: None,
+            kind: annals_core::EventKind::System,
+            xdr: annals_sim::EventPlan::transfer(
+                annals_sim::value::contract(1),
+                annals_sim::value::account(1),
+                annals_sim::value::account(2),
+                i128::from(index),
+            )
+            .xdr(),
+            proof: annals_core::ProofClass::Uncommitted,
+            rewritten_xdr: None,
+        }
+    }
+
+    #[test]
+    fn the_events_stand_in_their_place_whatever_other_members_say() {
+        use annals_core::wire::ExportedEvent;
+        for count in 0..4 {
+            let events: Vec<Event> = (0..count).map(event).collect();
+            let exported: Vec<_> = events.iter().map(|event| ExportedEvent::new(event).unwrap()).collect();
+            let exported = serde_json::to_string(&exported).unwrap();
+            let expected = format!(r#"{{"before":"\"events\":[]","events":{exported},"after":[1,2]}}"#);
+            assert_eq!(text(&events), expected);
+        }
+    }
+
+    #[test]
+    fn a_frame_without_a_place_for_events_is_an_error() {
+        let written = answer::<NoMore>(&["no place"], []);
+        assert!(matches!(written, Err(ReadError::Damaged(_))));
+    }
+}

@@ -28,8 +28,10 @@ pub(in crate::api) struct NoMore {}
 /// Writes the events of one answer.
 #[derive(Debug, Default)]
 pub(in crate::api) struct EventWriter {
-    contract: Option<(ContractId, String)>,
-    close: Option<(u64, String)>,
+    contract: Option<ContractId>,
+    contract_text: String,
+    close_time_ms: Option<u64>,
+    close_members: Vec<u8>,
 }
 
 impl EventWriter {
@@ -50,7 +52,7 @@ impl EventWriter {
         plain(out, event.kind.as_str().as_bytes());
         plain(out, b"\",\"ledger_seq\":");
         json(out, &event.position.ledger().get())?;
-        self.close(out, event.close_time_ms);
+        self.close(out, event.close_time_ms)?;
         plain(out, b",\"tx_hash\":\"");
         hexadecimal(out, &event.tx_hash.0);
         plain(out, b"\",\"tx_application_order\":");
@@ -86,24 +88,28 @@ impl EventWriter {
     /// The strkey, or null; on most pages every event has the same.
     fn contract_id(&mut self, out: &mut Vec<u8>, contract: Option<ContractId>) {
         let Some(contract) = contract else { return plain(out, b"null") };
-        let (_, text) = match self.contract.take().filter(|(known, _)| *known == contract) {
-            Some(known) => self.contract.insert(known),
-            None => self.contract.insert((contract, format!("\"{contract}\""))),
-        };
-        plain(out, text.as_bytes());
+        if self.contract != Some(contract) {
+            self.contract = Some(contract);
+            self.contract_text = format!("\"{contract}\"");
+        }
+        plain(out, self.contract_text.as_bytes());
     }
 
     /// Both members of a close time; the events of a ledger share them.
-    fn close(&mut self, out: &mut Vec<u8>, close_time_ms: u64) {
-        let members = || {
-            let (seconds, text) = (close_time_ms / 1000, rfc3339(close_time_ms));
-            (close_time_ms, format!(",\"close_time\":{seconds},\"closed_at\":\"{text}\""))
-        };
-        let (_, text) = match self.close.take().filter(|(known, _)| *known == close_time_ms) {
-            Some(known) => self.close.insert(known),
-            None => self.close.insert(members()),
-        };
-        plain(out, text.as_bytes());
+    fn close(&mut self, out: &mut Vec<u8>, close_time_ms: u64) -> Result<(), ReadError> {
+        if self.close_time_ms != Some(close_time_ms) {
+            self.close_time_ms = None;
+            let text = &mut self.close_members;
+            text.clear();
+            plain(text, b",\"close_time\":");
+            json(text, &(close_time_ms / 1000))?;
+            plain(text, b",\"closed_at\":\"");
+            plain(text, rfc3339(close_time_ms).as_bytes());
+            plain(text, b"\"");
+            self.close_time_ms = Some(close_time_ms);
+        }
+        plain(out, &self.close_members);
+        Ok(())
     }
 }
 
