@@ -23,7 +23,9 @@ Examples:
   annals serve
   annals serve --listen 127.0.0.1:9000 --allowed-origin https://wallet.example
   curl localhost:8787/v1/health
-  curl 'localhost:8787/v1/contracts/CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA/events?limit=10'
+  token=localhost:8787/v1/tokens/CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA
+  curl \"$token/events?from_ledger=63092982&to_ledger=63092991&limit=10\"
+  curl \"$token/accounts/GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ/events?from_ledger=63092982\"
 
 Reads beside a backfill in another process. The first line on stdout names the address; the API is described at
 /v1/openapi.json, and /healthz tells whether the archive can be read. SIGTERM or SIGINT ends it with 0, once the

@@ -34,6 +34,7 @@ fn every_page_searches_one_index_in_order_and_sorts_nothing() {
     let range = LedgerRange::new(seq(5), seq(9)).unwrap();
     let first = PageQuery {
         contract: ContractId([1; 32]),
+        account: None,
         asked_from: None,
         asked_to: None,
         filter: EventFilter::default(),
