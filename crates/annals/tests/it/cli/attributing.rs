@@ -98,6 +98,8 @@ fn a_schema_is_declared_waits_is_read_with_and_taken_back() {
     assert_eq!(line, expected);
     let status = report(&["status"], &data_dir).json();
     assert_eq!(status["unattributed"], json!([token().to_string()]));
+    let line = format!("unattributed     {}: see `annals reattribute`\n", token());
+    assert!(run(&["status"], &data_dir).stdout.contains(&line));
     // Ingesting says so too, and goes on.
     let filled = fixture.backfill(RANGE).ends_with(0);
     assert_eq!(filled.json()["unattributed"], json!([token().to_string()]));
