@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jiff::fmt::temporal::DateTimePrinter;
 use serde::Serialize;
 
 use crate::decode::{DecodeError, EventView};
@@ -105,7 +106,9 @@ pub const CLOSE_TIME_MS_MAX: u64 = 253_402_207_200_000;
 #[must_use]
 pub fn rfc3339(unix_ms: u64) -> String {
     let clamped = i64::try_from(unix_ms.min(CLOSE_TIME_MS_MAX)).expect("the bound fits an i64");
-    jiff::Timestamp::from_millisecond(clamped).expect("the bound is the last timestamp's").to_string()
+    let timestamp = jiff::Timestamp::from_millisecond(clamped).expect("the bound is the last timestamp's");
+    // What the timestamp's own `Display` prints, without the formatter in between.
+    DateTimePrinter::new().timestamp_to_string(&timestamp)
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod judge;
 mod ledger;
 mod limits;
 mod openapi;
+mod page;
 mod query;
 mod reads;
 mod route;
@@ -119,7 +120,7 @@ async fn nothing_here() -> ApiError {
 
 async fn document(State(api): State<Arc<Api>>, uri: Uri) -> Result<Answer, ApiError> {
     Query::read(&uri, &route::DOCUMENT)?;
-    Ok(Answer::of_text(api.document.clone()))
+    Ok(Answer::of_json(api.document.clone()))
 }
 
 /// The part of a path that a route's parameter stands for.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use annals_core::wire::ExportedEvent;
 use annals_core::{ContractId, LedgerSeq, Position, TxHash};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -13,12 +12,14 @@ use super::answer::Answer;
 use super::code::Code;
 use super::cursor::{Cursor, CursorKey};
 use super::error::ApiError;
+use super::event::NoMore;
 use super::judge::Vouched;
 use super::limits::{PAGE_EVENTS_DEFAULT, TOPIC_BYTES_MAX};
+use super::page::EventsPlace;
 use super::query::Query;
 use super::reads::ReadError;
 use super::route::EVENTS;
-use super::{Api, segment, value};
+use super::{Api, page, segment, value};
 use crate::store::{EventFilter, Order, Page, PageQuery, Store};
 
 const TOPICS: [&str; 4] = ["topic0", "topic1", "topic2", "topic3"];
@@ -107,7 +108,7 @@ fn is_own<T: PartialEq>(asked: &Option<T>, own: Option<&T>) -> bool {
 struct EventPage {
     from_ledger: Option<u32>,
     to_ledger: Option<u32>,
-    events: Vec<ExportedEvent>,
+    events: EventsPlace,
     cursor: Option<String>,
     #[serde(flatten)]
     vouched: Vouched,
@@ -140,15 +141,14 @@ fn answer(store: &dyn Store, query: &PageQuery, epoch: Option<u64>, cursors: &Cu
     if epoch.is_some_and(|epoch| epoch != page.view.epoch) {
         return Err(Code::StaleCursor.into());
     }
-    let events = page.events.iter().map(|shown| ExportedEvent::new(&shown.event)).collect::<Result<_, _>>();
-    let answer = EventPage {
+    let frame = EventPage {
         from_ledger: page.window.from_inclusive.map(LedgerSeq::get),
         to_ledger: page.window.to_inclusive.map(LedgerSeq::get),
-        events: events.map_err(|error| ReadError::Damaged(Box::new(error)))?,
+        events: EventsPlace::default(),
         cursor: page.next.map(|behind| cursors.write(query.contract, &cursor(query, &page, behind))),
         vouched: Vouched::of(&page),
     };
-    Answer::new(&answer)
+    page::answer(&frame, page.events.iter().map(|shown| (&shown.event, NoMore {})))
 }
 
 /// The cursor of the page that follows: this one's query, bound to what the first page fixed.

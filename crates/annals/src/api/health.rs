@@ -119,5 +119,5 @@ struct Alive {
 pub(super) async fn alive(State(api): State<Arc<Api>>, uri: Uri) -> Result<Answer, ApiError> {
     Query::read(&uri, &HEALTHZ)?;
     api.reads.probe().await?;
-    Ok(Answer::of_text(serde_json::to_string(&Alive { status: "ok" }).expect("a text is always JSON")))
+    Ok(Answer::of_json(serde_json::to_string(&Alive { status: "ok" }).expect("a text is always JSON")))
 }

@@ -26,6 +26,11 @@ const LOG_BYTES_MAX: u32 = 32 << 20;
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The writer's page cache in KiB, as SQLite wants it: negative.
 const WRITER_CACHE_KIB: i64 = -(32 << 10);
+/// How many of the database's bytes a reader maps instead of copying them page by page; SQLite maps 2 GiB at most.
+/// What lies behind them goes through the reader's page cache.
+const READER_MAPPED_BYTES_MAX: i64 = 2 << 30;
+/// A reader's page cache in KiB, as SQLite wants it: negative. Each commit of a writer empties it.
+const READER_CACHE_KIB: i64 = -(8 << 10);
 
 /// What stands at a database's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,12 +174,15 @@ fn check_to_read(dir: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Opens a connection that cannot write.
+/// Opens a connection that cannot write. It maps the database: no archive ever shrinks, so that no mapped page goes
+/// away, and pages that a commit changed are read from the log until no snapshot needs the old ones any more.
 pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
+    connection.pragma_update_and_check(None, "mmap_size", READER_MAPPED_BYTES_MAX, |_| Ok(()))?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
 }

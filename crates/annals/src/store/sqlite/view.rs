@@ -29,9 +29,10 @@ pub(super) fn read(connection: &Connection, id: ContractId, as_of: Option<FeedPo
     if as_of > state.feed_position {
         return Err(StoreError::BehindCursor { asked: as_of, held: state.feed_position });
     }
-    let own = grants::coverage_at(connection, &ScopeKey::Contract(id).to_string(), as_of)?;
-    let coverage = own.union(&grants::coverage_at(connection, &ScopeKey::All.to_string(), as_of)?);
-    let verified = grants::coverage_at(connection, ranges::VERIFIED, as_of)?;
+    let earlier = (as_of < state.feed_position).then_some(as_of);
+    let own = grants::coverage_at(connection, &ScopeKey::Contract(id).to_string(), earlier)?;
+    let coverage = own.union(&grants::coverage_at(connection, &ScopeKey::All.to_string(), earlier)?);
+    let verified = grants::coverage_at(connection, ranges::VERIFIED, earlier)?;
     let named = contracts::get(connection, id)?;
     let found = found::get(connection, id, Some(FeedPosition(as_of)))?;
     let reading = schemas::at(connection, id, FeedPosition(as_of))?;
