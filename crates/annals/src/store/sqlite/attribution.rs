@@ -17,11 +17,13 @@ use super::found::{self, Found};
 use super::schemas;
 use crate::store::{ContractKind, StoreError};
 
+mod audit;
 mod reread;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub(super) use audit::audit;
 pub(super) use reread::{adopt, reattribute};
 pub(super) use table::{party, quarantined, quarantined_count, quarantined_of};
 
