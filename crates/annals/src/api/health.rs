@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use annals_core::window::marks_begin;
 use annals_core::{ContractId, LedgerRange, LedgerSeq, Network, ScopeKey};
 use axum::extract::State;
 use axum::http::Uri;
@@ -93,7 +94,7 @@ fn of(
     now_ms: u64,
 ) -> Result<Health, ReadError> {
     let coverage = status.covered(key);
-    let first = origin.or(status.start);
+    let first = marks_begin(origin, status.start);
     let through = |held: &annals_core::Coverage| first.and_then(|first| held.watermark(first));
     let ingested = through(&coverage);
     let asked = status.gaps.iter().filter(|gap| gap.key == key || gap.key == ScopeKey::All);

@@ -1,5 +1,6 @@
 //! What an answer says of its own window: complete or why not, how far verified, and what that hangs on.
 
+use annals_core::window::marks_begin;
 use annals_core::{Coverage, Evidence, Judgement, LedgerRange, LedgerSeq, Window};
 use serde::Serialize;
 
@@ -57,9 +58,9 @@ impl Vouched {
     }
 }
 
-/// Where the contract's marks count from: its origin, or the archive's start where nobody knows that.
+/// Where the contract's marks count from.
 pub(super) fn first_ledger(view: &ContractView) -> Option<LedgerSeq> {
-    view.contract.as_ref().and_then(|contract| contract.origin).or(view.start)
+    marks_begin(view.contract.as_ref().and_then(|contract| contract.origin), view.start)
 }
 
 /// What the window's headers hang on: a pin at or above its end that verified ledgers link all of it to, or the word
