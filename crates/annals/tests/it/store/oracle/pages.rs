@@ -41,7 +41,10 @@ impl Oracle {
         let origin = origin.or(self.found_origin(contract));
         let from = asked_from.map(LedgerSeq::get).or(origin);
         let mut watermark = None;
-        let mut number = origin.or(self.start).unwrap_or(0);
+        let kind = declared.and_then(|declared| declared.kind);
+        let is_asset = kind.map_or(self.found_origin(contract).is_some(), |kind| kind == ContractKind::Asset);
+        let first = if is_asset { origin.max(self.start) } else { origin.or(self.start) };
+        let mut number = first.unwrap_or(0);
         while scanned.contains(&number) {
             watermark = Some(number);
             number += 1;
