@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use annals_core::window::marks_begin;
 use annals_core::{ContractId, LedgerSeq, ScopeKey};
 use axum::extract::State;
 use axum::http::Uri;
@@ -62,7 +61,7 @@ fn answer(store: &dyn Store) -> Result<Answer, ReadError> {
 fn watched(id: ContractId, contract: Option<Contract>, status: &Status) -> Watched {
     let origin = contract.as_ref().and_then(|contract| contract.origin);
     let coverage = status.covered(ScopeKey::Contract(id));
-    let ingested = marks_begin(origin, status.start).and_then(|first| coverage.watermark(first));
+    let ingested = Contract::counted_from(contract.as_ref(), status.start).and_then(|first| coverage.watermark(first));
     Watched {
         contract_id: id.to_string(),
         origin_ledger: origin.map(LedgerSeq::get),

@@ -1,11 +1,10 @@
 //! What an answer says of its own window: complete or why not, how far verified, and what that hangs on.
 
-use annals_core::window::marks_begin;
 use annals_core::{Coverage, Evidence, Judgement, LedgerRange, LedgerSeq, Window};
 use serde::Serialize;
 
 use super::limits::MISSING_RANGES_MAX;
-use crate::store::{ContractView, JudgedWindow, Unattributed};
+use crate::store::{Contract, ContractView, JudgedWindow, Unattributed};
 
 /// Ledgers, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -60,7 +59,7 @@ impl Vouched {
 
 /// Where the contract's marks count from.
 pub(super) fn first_ledger(view: &ContractView) -> Option<LedgerSeq> {
-    marks_begin(view.contract.as_ref().and_then(|contract| contract.origin), view.start)
+    Contract::counted_from(view.contract.as_ref(), view.start)
 }
 
 /// What the window's headers hang on: a pin at or above its end that verified ledgers link all of it to, or the word

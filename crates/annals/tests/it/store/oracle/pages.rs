@@ -48,7 +48,10 @@ impl Oracle {
             }
             end
         };
-        let watermark = end_of_run(origin.unwrap_or(0).max(self.start.unwrap_or(0)));
+        let kind = declared.and_then(|declared| declared.kind);
+        let is_asset = kind.map_or(self.found_origin(contract).is_some(), |kind| kind == ContractKind::Asset);
+        let first = if is_asset { origin.max(self.start) } else { origin.or(self.start) };
+        let watermark = end_of_run(first.unwrap_or(0));
         let first_run = if from.is_none() { scanned.first().and_then(|first| end_of_run(*first)) } else { None };
         let to = asked_to.map(LedgerSeq::get).or(watermark).or(first_run);
 
