@@ -3,9 +3,9 @@
 use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
@@ -43,9 +43,9 @@ pub(super) async fn serve(listener: TcpListener, exchange: Arc<Exchange>, mut st
 async fn converse(stream: TcpStream, exchange: Arc<Exchange>) {
     // A socket that is gone already fails at its first use too.
     let _ = stream.set_nodelay(true);
-    let reset = Arc::new(AtomicBool::new(false));
-    let line = Line { stream, reset: Arc::clone(&reset) };
-    let service = service_fn(move |request| answer(request, Arc::clone(&exchange), Arc::clone(&reset)));
+    let state = Arc::new(LineState::default());
+    let line = Line { stream, state: Arc::clone(&state) };
+    let service = service_fn(move |request| answer(request, Arc::clone(&exchange), Arc::clone(&state)));
     // What goes wrong on a connection is the client's to see.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(line), service).await;
 }
@@ -58,7 +58,7 @@ struct Cut;
 async fn answer(
     request: Request<Incoming>,
     exchange: Arc<Exchange>,
-    reset: Arc<AtomicBool>,
+    state: Arc<LineState>,
 ) -> Result<Response<CutBody>, Cut> {
     let Reply { latency, act } = match read(request).await {
         Ok(body) => exchange.reply(&body),
@@ -68,10 +68,10 @@ async fn answer(
         tokio::time::sleep(latency).await;
     }
     match act {
-        Act::Answer(answer) => Ok(response(answer)),
+        Act::Answer(answer) => Ok(response(answer, state)),
         Act::Hang => pending().await,
         Act::Reset => {
-            reset.store(true, Ordering::Relaxed);
+            state.reset.store(true, Ordering::Relaxed);
             Err(Cut)
         }
     }
@@ -100,13 +100,13 @@ async fn read(request: Request<Incoming>) -> Result<Vec<u8>, (StatusCode, &'stat
     Ok(body)
 }
 
-fn response(answer: HttpAnswer) -> Response<CutBody> {
+fn response(answer: HttpAnswer, state: Arc<LineState>) -> Response<CutBody> {
     let promised = answer.body.len() as u64;
     let mut body = answer.body;
     if let Some(cut_at) = answer.cut_at {
         body.truncate(cut_at);
     }
-    let mut response = Response::new(CutBody { data: Some(Bytes::from(body)), promised });
+    let mut response = Response::new(CutBody { data: Some(Bytes::from(body)), promised, state, flushes: 0 });
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
@@ -120,18 +120,30 @@ fn response(answer: HttpAnswer) -> Response<CutBody> {
 struct CutBody {
     data: Option<Bytes>,
     promised: u64,
+    state: Arc<LineState>,
+    /// How often the connection had been flushed when the data went.
+    flushes: u64,
 }
 
 impl Body for CutBody {
     type Data = Bytes;
     type Error = Cut;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        let Some(data) = self.data.take() else {
-            return Poll::Ready((self.promised > 0).then_some(Err(Cut)));
-        };
-        self.promised -= data.len() as u64;
-        Poll::Ready(Some(Ok(Frame::data(data))))
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        if let Some(data) = self.data.take() {
+            self.promised -= data.len() as u64;
+            self.flushes = self.state.flushes.load(Ordering::Relaxed);
+            return Poll::Ready(Some(Ok(Frame::data(data))));
+        }
+        if self.promised == 0 {
+            return Poll::Ready(None);
+        }
+        // An error drops what is not on the wire yet.
+        if self.state.flushes.load(Ordering::Relaxed) == self.flushes {
+            *self.state.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(Some(Err(Cut)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -143,15 +155,26 @@ impl Body for CutBody {
     }
 }
 
+/// What a connection and the answer on it tell each other.
+#[derive(Default)]
+struct LineState {
+    /// Whether the connection is to end with a reset.
+    reset: AtomicBool,
+    /// How often all that was written went out.
+    flushes: AtomicU64,
+    /// Who waits for that to happen again.
+    waiting: Mutex<Option<Waker>>,
+}
+
 /// A connection that ends with a reset where it is told to.
 struct Line {
     stream: TcpStream,
-    reset: Arc<AtomicBool>,
+    state: Arc<LineState>,
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        if self.reset.load(Ordering::Relaxed) {
+        if self.state.reset.load(Ordering::Relaxed) {
             // Closing a socket that lingers for no time sends RST. One that is gone already needs none.
             let _ = self.stream.set_zero_linger();
         }
@@ -174,11 +197,18 @@ impl AsyncWrite for Line {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        if flushed.is_ready() {
+            self.state.flushes.fetch_add(1, Ordering::Relaxed);
+            if let Some(waiting) = self.state.waiting.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                waiting.wake();
+            }
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.reset.load(Ordering::Relaxed) {
+        if self.state.reset.load(Ordering::Relaxed) {
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.stream).poll_shutdown(context)
