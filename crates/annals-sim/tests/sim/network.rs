@@ -33,9 +33,7 @@ fn every_ledger_of_a_network_passes_the_check_and_links() {
         previous = Some(ledger.hash);
     }
     let records = network.records().map(|record| (record.seq, record.hash, record.events, record.digest));
-    let kept = network.kept().map(|built| {
-        (built.seq, built.hash, built.events.len(), EventsDigest::of(&built.events))
-    });
+    let kept = network.kept().map(|built| (built.seq, built.hash, built.events.len(), EventsDigest::of(&built.events)));
     assert!(records.eq(kept));
 }
 
@@ -44,7 +42,7 @@ fn a_network_has_what_its_description_promises() {
     let mut network = SimNetwork::new(5);
     network.close_many(120);
     let ledgers: Vec<_> = network.kept().cloned().collect();
-    assert_eq!(ledgers.iter().filter(|ledger| ledger.events.is_empty()).count() > 5, true, "quiet ledgers");
+    assert!(ledgers.iter().filter(|ledger| ledger.events.is_empty()).count() > 5, "quiet ledgers");
     let largest = |ledger: &BuiltLedger| {
         let mut by_tx = std::collections::BTreeMap::new();
         ledger.events.iter().for_each(|event| *by_tx.entry(event.tx_hash).or_insert(0) += 1);
@@ -58,7 +56,7 @@ fn a_network_has_what_its_description_promises() {
     let protocols: Vec<_> = ledgers.iter().map(|ledger| header(ledger).ledger_version).collect();
     assert!(protocols[..38].iter().all(|protocol| *protocol == 28), "before ledger 40");
     assert!(protocols[38..].iter().all(|protocol| *protocol == 30), "from ledger 40 on, which says so already");
-    let in_milliseconds = |ledger: &BuiltLedger| ledger.close_time_ms % 1000 != 0;
+    let in_milliseconds = |ledger: &BuiltLedger| !ledger.close_time_ms.is_multiple_of(1000);
     assert!(!ledgers[..39].iter().any(|ledger| in_milliseconds(ledger)));
     assert!(ledgers[39..].iter().any(|ledger| in_milliseconds(ledger)));
     let twice = ledgers.windows(2).filter(|pair| pair[0].close_time_ms / 1000 == pair[1].close_time_ms / 1000);
@@ -86,23 +84,40 @@ fn a_ledger_closes_when_it_is_told_to_and_always_after_the_one_before() {
         first_close_ms: Some(1_700_000_000_000),
         ..NetworkOptions::of_seed(1)
     });
-    let closes: Vec<_> = [1_700_000_000_400, 1_700_000_000_600, 1_700_000_005_000, 1_700_000_005_250, 1_700_000_005_250]
-        .map(|unix_ms| network.close_next_at(unix_ms).close_time_ms)
-        .to_vec();
+    let closes: Vec<_> =
+        [1_700_000_000_400, 1_700_000_000_600, 1_700_000_005_000, 1_700_000_005_250, 1_700_000_005_250]
+            .map(|unix_ms| network.close_next_at(unix_ms).close_time_ms)
+            .to_vec();
     let right = [1_700_000_000_000, 1_700_000_001_000, 1_700_000_005_000, 1_700_000_005_250, 1_700_000_005_251];
     assert_eq!(closes, right);
 }
 
 #[test]
 fn a_network_may_upgrade_to_a_protocol_that_nobody_knows() {
-    let mut network = SimNetwork::with(NetworkOptions {
-        protocol: 30,
-        upgrades: vec![(seq(5), 31)],
-        ..NetworkOptions::of_seed(1)
-    });
+    let mut network =
+        SimNetwork::with(NetworkOptions { protocol: 30, upgrades: vec![(seq(5), 31)], ..NetworkOptions::of_seed(1) });
     network.close_many(8);
     let protocols: Vec<_> = network.kept().map(|ledger| header(ledger).ledger_version).collect();
     assert_eq!(protocols, [30, 30, 30, 31, 31, 31, 31, 31]);
+}
+
+#[test]
+fn a_network_changes_the_form_of_its_ledgers_behind_an_upgrade() {
+    let mut network = SimNetwork::with(NetworkOptions {
+        protocol: 22,
+        upgrades: vec![(seq(30), 23)],
+        heavy_ledgers: Vec::new(),
+        ..NetworkOptions::of_seed(1)
+    });
+    network.close_many(60);
+    let forms: Vec<_> = network.kept().map(|ledger| ledger.xdr[3]).collect();
+    assert!(forms[..29].iter().all(|form| *form == 1) && forms[29..].iter().all(|form| *form == 2), "{forms:?}");
+    let versions: Vec<_> = network.kept().map(|ledger| header(ledger).ledger_version).collect();
+    assert!(versions[..28].iter().all(|version| *version == 22) && versions[28..].iter().all(|version| *version == 23));
+    for ledger in network.kept() {
+        let checked = check_ledger(&ledger.xdr, network.network()).unwrap();
+        assert_eq!(checked.events, ledger.events, "ledger {}", ledger.seq);
+    }
 }
 
 #[test]
