@@ -8,6 +8,7 @@
 //! source rewrote an event into, and the pinned ledger that the bundle did not reach.
 
 mod anchor;
+mod base85;
 mod build;
 mod event;
 mod fault;
@@ -20,7 +21,7 @@ mod verdict;
 
 pub use build::{Above, BuildFault, LedgerMaterial, event_bundle, ledgers_bundle, unproven_bundle};
 pub use fault::{BundleFault, Undecided};
-pub use verdict::{Anchor, FeeEvidence, Proved, ProvedClaim, ProvedEvent, ProofVerdict};
+pub use verdict::{Anchor, FeeEvidence, ProofVerdict, Proved, ProvedClaim, ProvedEvent};
 
 use crate::hash::LedgerHash;
 use crate::ledger_seq::LedgerSeq;

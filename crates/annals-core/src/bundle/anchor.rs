@@ -2,7 +2,7 @@
 
 use super::parts::{AbovePart, undecodable};
 use super::verdict::Anchor;
-use super::{BundleFault, HEADERS_ABOVE_MAX, Halt, Undecided};
+use super::{BundleFault, HEADERS_ABOVE_MAX, Undecided};
 use crate::decode::HeaderView;
 use crate::hash::{LedgerHash, sha256};
 use crate::ledger_seq::LedgerSeq;
@@ -67,9 +67,7 @@ impl Links {
         let Some((ledger, given)) = given else {
             return Ok(match above.unreached {
                 None => Ok(Anchor { ledger, hash, given: false }),
-                Some(unreached) => {
-                    Err(Undecided::Unreached { from, to: ledger, hash, unreached: unreached.ledger })
-                }
+                Some(unreached) => Err(Undecided::Unreached { from, to: ledger, hash, unreached: unreached.ledger }),
             });
         };
         self.hang_on(ledger, given, from, above)
@@ -93,9 +91,4 @@ impl Links {
             }
         }
     }
-}
-
-/// Turns what a chain hangs on into an answer.
-pub(super) fn decided(anchor: Result<Anchor, Undecided>) -> Result<Anchor, Halt> {
-    anchor.map_err(Halt::Undecided)
 }

@@ -2,9 +2,9 @@
 
 use super::parts::{
     AbovePart, Class, EventBundle, EventPart, EvidencePart, InvocationPart, Kind, LedgerName, LedgerPart,
-    LedgersBundle, ResultsPart, UnprovenBundle, WholeLedgerPart,
+    LedgersBundle, UnprovenBundle, WholeLedgerPart,
 };
-use super::text::{Base64, Written, write};
+use super::text::{Base64, Base85, Written, write};
 use super::{FORMAT, HEADERS_ABOVE_MAX, LEDGERS_MAX};
 use crate::check::{fee_sum, is_fee, tagged_transaction};
 use crate::decode::{DecodeError, EnvelopeView, EventView, HeaderView, pre_image_events, result_pairs};
@@ -42,7 +42,9 @@ pub struct LedgerMaterial {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildFault {
     /// The archive keeps no proof material of a ledger.
-    #[error("the archive keeps no proof material of ledger {ledger}: it holds no committed event of the archive's scope")]
+    #[error(
+        "the archive keeps no proof material of ledger {ledger}: it holds no committed event of the archive's scope"
+    )]
     NoMaterial {
         /// The ledger.
         ledger: LedgerSeq,
@@ -105,8 +107,8 @@ pub fn event_bundle(
         event: event_part(event.position, &event.xdr),
         rewritten_xdr: event.rewritten_xdr.clone().map(Base64),
         invocation: invocation_part(invocation),
-        transaction_xdr: transaction_xdr(seq, invocation)?,
-        ledger: ledger_part(ledger, material)?,
+        transaction: transaction(seq, invocation)?,
+        ledger: ledger_part(ledger, material),
         above: above_part(&ledger.header_xdr, seq, above),
     }))
 }
@@ -124,7 +126,7 @@ pub fn ledgers_bundle(
     let (Some(last), 1..=LEDGERS_MAX) = (ledgers.last(), ledgers.len()) else {
         return Err(BuildFault::Ledgers { found: ledgers.len() });
     };
-    let (mut events, mut transaction, mut parts) = (Vec::new(), None, Vec::new());
+    let (mut events, mut first, mut parts) = (Vec::new(), None, Vec::new());
     for ledger in ledgers {
         let empty = ProofMaterial { results_xdr: NO_RESULTS.to_vec(), invocations: Vec::new() };
         let material = match &ledger.material {
@@ -133,8 +135,8 @@ pub fn ledgers_bundle(
             None => return Err(BuildFault::NoMaterial { ledger: ledger.seq }),
         };
         list_events(ledger.seq, material, contract, &mut events)?;
-        if let (None, Some(first)) = (&transaction, material.invocations.first()) {
-            transaction = Some(transaction_xdr(ledger.seq, first)?);
+        if let (None, Some(invocation)) = (&first, material.invocations.first()) {
+            first = Some(transaction(ledger.seq, invocation)?);
         }
         parts.push(whole_ledger_part(ledger, material)?);
     }
@@ -144,7 +146,7 @@ pub fn ledgers_bundle(
         network_passphrase: network.passphrase().to_owned(),
         contract_id: Written(contract),
         events,
-        transaction_xdr: transaction,
+        transaction: first,
         ledgers: parts,
         above: above_part(&last.header_xdr, last.seq, above),
     }))
@@ -168,7 +170,7 @@ pub fn unproven_bundle(
         Some((ledger, material)) if class == Class::Uncommitted => Some(EvidencePart {
             tx_order: event.tx_order,
             fee_events: fee_events(network, event, siblings, material)?,
-            ledger: ledger_part(ledger, material)?,
+            ledger: ledger_part(ledger, material),
             above: above_part(&ledger.header_xdr, seq, above),
         }),
         _ => None,
@@ -240,25 +242,19 @@ fn event_part(id: Position, xdr: &[u8]) -> EventPart {
 }
 
 fn invocation_part(invocation: &Invocation) -> InvocationPart {
-    let pre_image_xdr = Base64(invocation.pre_image_xdr.clone());
-    InvocationPart { uncommitted_prefix: invocation.uncommitted_prefix, pre_image_xdr }
+    let pre_image = Base85(invocation.pre_image_xdr.clone());
+    InvocationPart { uncommitted_prefix: invocation.uncommitted_prefix, pre_image }
 }
 
 /// What the transaction's hash is made of. Its signatures are left out: no hash in a header covers them.
-fn transaction_xdr(seq: LedgerSeq, invocation: &Invocation) -> Result<Base64, BuildFault> {
+fn transaction(seq: LedgerSeq, invocation: &Invocation) -> Result<Base85, BuildFault> {
     let envelope = EnvelopeView::parse(&invocation.envelope_xdr);
     let envelope = envelope.map_err(|error| BuildFault::Undecodable { ledger: seq, error })?;
-    Ok(Base64(tagged_transaction(&envelope)))
+    Ok(Base85(tagged_transaction(&envelope)))
 }
 
-fn results_part(seq: LedgerSeq, material: &ProofMaterial) -> Result<ResultsPart, BuildFault> {
-    let pairs = result_pairs(&material.results_xdr);
-    Ok(ResultsPart::of(&pairs.map_err(|error| BuildFault::Undecodable { ledger: seq, error })?))
-}
-
-fn ledger_part(ledger: &LedgerMaterial, material: &ProofMaterial) -> Result<LedgerPart, BuildFault> {
-    let results = results_part(ledger.seq, material)?;
-    Ok(LedgerPart { header_xdr: Base64(ledger.header_xdr.clone()), results })
+fn ledger_part(ledger: &LedgerMaterial, material: &ProofMaterial) -> LedgerPart {
+    LedgerPart { header: Base85(ledger.header_xdr.clone()), results: Base85(material.results_xdr.clone()) }
 }
 
 fn whole_ledger_part(ledger: &LedgerMaterial, material: &ProofMaterial) -> Result<WholeLedgerPart, BuildFault> {
@@ -271,8 +267,8 @@ fn whole_ledger_part(ledger: &LedgerMaterial, material: &ProofMaterial) -> Resul
         return Err(BuildFault::InvocationsNotKept { ledger: seq, kept, needed });
     }
     Ok(WholeLedgerPart {
-        header_xdr: Base64(ledger.header_xdr.clone()),
-        results: ResultsPart::of(&pairs),
+        header: Base85(ledger.header_xdr.clone()),
+        results: Base85(material.results_xdr.clone()),
         invocations: material.invocations.iter().map(invocation_part).collect(),
     })
 }
@@ -282,7 +278,7 @@ fn above_part(claimed_xdr: &[u8], claimed: LedgerSeq, above: &Above) -> AbovePar
     let last = headers.last().map_or(claimed_xdr, Vec::as_slice);
     let ledger = (0..headers.len()).fold(claimed.get(), |ledger, _| ledger.saturating_add(1));
     AbovePart {
-        headers: headers.iter().cloned().map(Base64).collect(),
+        headers: headers.iter().cloned().map(Base85).collect(),
         anchor: LedgerName { ledger, hash: Written(LedgerHash(sha256(&[last]))) },
         unreached: above.unreached.map(|(ledger, hash)| LedgerName { ledger: ledger.get(), hash: Written(hash) }),
     }

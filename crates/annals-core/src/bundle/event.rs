@@ -1,7 +1,7 @@
 //! Whether one event is committed.
 
-use super::anchor::{Links, decided};
-use super::invocation::{Ledger, pairs};
+use super::anchor::Links;
+use super::invocation::Ledger;
 use super::parts::{EventBundle, undecodable};
 use super::verdict::{Proved, ProvedClaim};
 use super::{BundleFault, Halt};
@@ -13,23 +13,22 @@ use crate::network::Network;
 
 pub(super) fn prove(bundle: EventBundle, given: Option<(LedgerSeq, LedgerHash)>) -> Result<Proved, Halt> {
     let mut links = Links::default();
-    let (seq, header) = links.claim(&bundle.ledger.header_xdr.0)?;
+    let (seq, header) = links.claim(&bundle.ledger.header.0)?;
     let ledger = Ledger { seq, header };
     let id = bundle.event.id.0;
     let results = ledger.results(&bundle.ledger.results)?;
-    let results = pairs(&results)?;
     let invocation = ledger.invocation(&results, id.tx())?;
     let events = invocation.events(&bundle.invocation)?;
     let event = events.iter().find(|(position, event)| *position == id && event.xdr == bundle.event.event_xdr.0);
     let (position, event) = event.ok_or(BundleFault::NoSuchEvent { id })?;
     let network = Network::new(bundle.network_passphrase);
-    invocation.is_of_network(&bundle.transaction_xdr, &network)?;
+    invocation.is_of_network(&bundle.transaction, &network)?;
     let mut proved = invocation.proved(*position, event);
     if let Some(rewritten) = bundle.rewritten_xdr {
         check_form(event, &rewritten.0, header.protocol)?;
         proved.rewritten_xdr = Some(rewritten.0);
     }
-    let anchor = decided(links.anchor(&bundle.above, given)?)?;
+    let anchor = links.anchor(&bundle.above, given)??;
     let network_passphrase = network.passphrase().to_owned();
     Ok(Proved { network_passphrase, claim: ProvedClaim::Event, events: vec![proved], anchor })
 }

@@ -1,8 +1,8 @@
 //! A ledger's results, and the invocations that they commit to.
 
 use super::BundleFault;
-use super::parts::{InvocationPart, ResultsPart, undecodable};
-use super::text::Base64;
+use super::parts::{InvocationPart, undecodable};
+use super::text::Base85;
 use super::verdict::ProvedEvent;
 use crate::check::{RECONCILING_PROTOCOL, allows_prefix};
 use crate::decode::{EventView, HeaderView, ResultView, SuccessHash, pre_image_events, result_pairs};
@@ -27,10 +27,12 @@ pub(super) struct Invocation<'a, 'b> {
 }
 
 impl<'a> Ledger<'a> {
-    /// The XDR of the ledger's results, which hash to what its header names.
-    pub(super) fn results(&self, part: &ResultsPart) -> Result<Vec<u8>, BundleFault> {
-        let xdr = part.xdr().filter(|xdr| sha256(&[xdr]) == self.header.tx_set_result_hash);
-        xdr.ok_or(BundleFault::ResultsHash { ledger: self.seq })
+    /// The ledger's results, which hash to what its header names.
+    pub(super) fn results<'b>(&self, results: &'b Base85) -> Result<Vec<ResultView<'b>>, BundleFault> {
+        if sha256(&[&results.0]) != self.header.tx_set_result_hash {
+            return Err(BundleFault::ResultsHash { ledger: self.seq });
+        }
+        result_pairs(&results.0).map_err(undecodable("results"))
     }
 
     /// The invocation that is transaction `tx_order`.
@@ -56,10 +58,10 @@ impl Invocation<'_, '_> {
         if !allows_prefix(protocol, prefix) {
             return Err(BundleFault::Prefix { protocol, prefix });
         }
-        if sha256(&[&part.pre_image_xdr.0]) != self.success.hash {
+        if sha256(&[&part.pre_image.0]) != self.success.hash {
             return Err(BundleFault::SuccessHash { ledger: seq, tx_order });
         }
-        let events = pre_image_events(&part.pre_image_xdr.0).map_err(undecodable("pre-image"))?;
+        let events = pre_image_events(&part.pre_image.0).map_err(undecodable("pre-image"))?;
         let mut placed = Vec::with_capacity(events.len());
         for (index, event) in (prefix..).zip(events) {
             let position = Position::op(seq, tx_order, self.success.operation, index);
@@ -70,7 +72,7 @@ impl Invocation<'_, '_> {
     }
 
     /// Checks that `transaction` is this one, under the network's id.
-    pub(super) fn is_of_network(&self, transaction: &Base64, network: &Network) -> Result<(), BundleFault> {
+    pub(super) fn is_of_network(&self, transaction: &Base85, network: &Network) -> Result<(), BundleFault> {
         let hash = sha256(&[&network.id().0, &transaction.0]);
         if hash == self.result.tx_hash.0 { Ok(()) } else { Err(BundleFault::Transaction) }
     }
@@ -85,9 +87,4 @@ impl Invocation<'_, '_> {
             index_is_the_sources: self.ledger.header.protocol == RECONCILING_PROTOCOL,
         }
     }
-}
-
-/// The pairs of a result set.
-pub(super) fn pairs(results_xdr: &[u8]) -> Result<Vec<ResultView<'_>>, BundleFault> {
-    result_pairs(results_xdr).map_err(undecodable("results"))
 }

@@ -1,9 +1,9 @@
 //! Whether listed events are all committed events of a contract.
 
-use super::anchor::{Links, decided};
-use super::invocation::{Invocation, Ledger, pairs};
+use super::anchor::Links;
+use super::invocation::{Invocation, Ledger};
 use super::parts::{EventPart, LedgersBundle, WholeLedgerPart};
-use super::text::Base64;
+use super::text::Base85;
 use super::verdict::{Proved, ProvedClaim, ProvedEvent};
 use super::{BundleFault, Halt, LEDGERS_MAX, Undecided};
 use crate::decode::ResultView;
@@ -18,11 +18,11 @@ pub(super) fn prove(bundle: LedgersBundle, given: Option<(LedgerSeq, LedgerHash)
     }
     let contract = bundle.contract_id.0;
     let network = Network::new(bundle.network_passphrase);
-    let mut walk = Walk { contract, network, transaction: bundle.transaction_xdr, bound: false, events: Vec::new() };
+    let mut walk = Walk { contract, network, transaction: bundle.transaction, bound: false, events: Vec::new() };
     let mut links = Links::default();
     let mut range: Option<LedgerRange> = None;
     for part in &bundle.ledgers {
-        let (seq, header) = links.claim(&part.header_xdr.0)?;
+        let (seq, header) = links.claim(&part.header.0)?;
         walk.ledger(Ledger { seq, header }, part)?;
         let from = range.map_or(seq, LedgerRange::from_inclusive);
         range = LedgerRange::new(from, seq).ok();
@@ -40,7 +40,7 @@ pub(super) fn prove(bundle: LedgersBundle, given: Option<(LedgerSeq, LedgerHash)
         network_passphrase: walk.network.passphrase().to_owned(),
         claim: ProvedClaim::AllOfContract { contract, range },
         events: walk.events,
-        anchor: decided(anchor)?,
+        anchor: anchor?,
     })
 }
 
@@ -49,7 +49,7 @@ struct Walk {
     contract: ContractId,
     network: Network,
     /// The first invocation's transaction.
-    transaction: Option<Base64>,
+    transaction: Option<Base85>,
     /// Whether it was found to be of the network.
     bound: bool,
     /// The contract's events so far.
@@ -59,7 +59,6 @@ struct Walk {
 impl Walk {
     fn ledger(&mut self, ledger: Ledger<'_>, part: &WholeLedgerPart) -> Result<(), BundleFault> {
         let results = ledger.results(&part.results)?;
-        let results = pairs(&results)?;
         let invocations = invocations(ledger, &results)?;
         let (expected, found) = (invocations.len(), part.invocations.len());
         if expected != found {

@@ -1,9 +1,11 @@
 //! What bundles hold; the order of the fields is that of the text.
+//!
+//! A field whose name ends in `_xdr` is base64 as in every answer of an archive; what only a checker reads is base85.
 
 use serde::{Deserialize, Serialize};
 
-use super::text::{Base64, Hex, Written};
-use crate::decode::{DecodeError, ResultView};
+use super::text::{Base64, Base85, Written};
+use crate::decode::DecodeError;
 use crate::event::ProofClass;
 use crate::hash::{ContractId, LedgerHash};
 use crate::position::Position;
@@ -32,7 +34,7 @@ pub(super) struct EventBundle {
     pub rewritten_xdr: Option<Base64>,
     pub invocation: InvocationPart,
     /// XDR of the `taggedTransaction` of the invocation's `TransactionSignaturePayload`.
-    pub transaction_xdr: Base64,
+    pub transaction: Base85,
     pub ledger: LedgerPart,
     pub above: AbovePart,
 }
@@ -47,7 +49,7 @@ pub(super) struct LedgersBundle {
     pub contract_id: Written<ContractId>,
     pub events: Vec<EventPart>,
     /// That of the first invocation; null where there is none.
-    pub transaction_xdr: Option<Base64>,
+    pub transaction: Option<Base85>,
     pub ledgers: Vec<WholeLedgerPart>,
     pub above: AbovePart,
 }
@@ -111,64 +113,28 @@ pub(super) struct InvocationPart {
     /// How many of the operation's events stand in front of the committed ones; the source's word.
     pub uncommitted_prefix: u32,
     /// XDR of the `InvokeHostFunctionSuccessPreImage`.
-    pub pre_image_xdr: Base64,
+    pub pre_image: Base85,
 }
 
 /// A ledger with its results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LedgerPart {
-    pub header_xdr: Base64,
-    pub results: ResultsPart,
+    /// XDR of the `LedgerHeader`.
+    pub header: Base85,
+    /// XDR of the `TransactionResultSet`, in apply order.
+    pub results: Base85,
 }
 
 /// A ledger with its results and every successful invocation, in apply order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WholeLedgerPart {
-    pub header_xdr: Base64,
-    pub results: ResultsPart,
+    /// XDR of the `LedgerHeader`.
+    pub header: Base85,
+    /// XDR of the `TransactionResultSet`, in apply order.
+    pub results: Base85,
     pub invocations: Vec<InvocationPart>,
-}
-
-/// A `TransactionResultSet` in two columns. Hashes do not compress and results do, in hexadecimal better than in base64:
-/// parted, a dense ledger's results take an eighth less than whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ResultsPart {
-    /// The transactions' hashes, one after the other.
-    pub transaction_hashes: Base64,
-    /// XDR of each `TransactionResult`.
-    pub results: Vec<Hex>,
-}
-
-/// How many bytes of a `TransactionResultPair` are the transaction's hash.
-const HASH_BYTES: usize = 32;
-
-impl ResultsPart {
-    /// Parts the pairs of a result set.
-    pub(super) fn of(pairs: &[ResultView<'_>]) -> Self {
-        let (mut hashes, mut results) = (Vec::new(), Vec::new());
-        for pair in pairs {
-            hashes.extend_from_slice(&pair.tx_hash.0);
-            results.push(Hex(pair.xdr.get(HASH_BYTES..).unwrap_or_default().to_vec()));
-        }
-        Self { transaction_hashes: Base64(hashes), results }
-    }
-
-    /// XDR of the `TransactionResultSet`; none where there are more or fewer hashes than results.
-    pub(super) fn xdr(&self) -> Option<Vec<u8>> {
-        let hashes = &self.transaction_hashes.0;
-        if hashes.len() != self.results.len().checked_mul(HASH_BYTES)? {
-            return None;
-        }
-        let mut xdr = u32::try_from(self.results.len()).ok()?.to_be_bytes().to_vec();
-        for (hash, result) in hashes.chunks_exact(HASH_BYTES).zip(&self.results) {
-            xdr.extend_from_slice(hash);
-            xdr.extend_from_slice(&result.0);
-        }
-        Some(xdr)
-    }
 }
 
 /// The headers above the last ledger that is claimed anything of.
@@ -176,7 +142,7 @@ impl ResultsPart {
 #[serde(deny_unknown_fields)]
 pub(super) struct AbovePart {
     /// XDR of each `LedgerHeader`, ascending.
-    pub headers: Vec<Base64>,
+    pub headers: Vec<Base85>,
     /// The last header's ledger.
     pub anchor: LedgerName,
     /// A pinned ledger too far above to be reached; the source's word.

@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::parts::Kind;
-use super::{BundleFault, FORMAT, Halt, Undecided};
+use super::{BundleFault, FORMAT, Halt, Undecided, base85};
 
 /// Bytes, as base64 (RFC 4648 §4, padded).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,20 +28,20 @@ impl<'de> Deserialize<'de> for Base64 {
     }
 }
 
-/// Bytes, as lower-case hexadecimal.
+/// XDR, as base85.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hex(pub Vec<u8>);
+pub(super) struct Base85(pub Vec<u8>);
 
-impl Serialize for Hex {
+impl Serialize for Base85 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&hex::encode(&self.0))
+        serializer.serialize_str(&base85::encode(&self.0))
     }
 }
 
-impl<'de> Deserialize<'de> for Hex {
+impl<'de> Deserialize<'de> for Base85 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&str>::deserialize(deserializer)?;
-        hex::decode(text).map(Self).map_err(D::Error::custom)
+        base85::decode(text).map(Self).map_err(D::Error::custom)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Why an event cannot be proven, and what is known beside it.
 
-use super::anchor::{Links, decided};
-use super::invocation::{Ledger, pairs};
+use super::anchor::Links;
+use super::invocation::Ledger;
 use super::parts::{Class, EventPart, EvidencePart, UnprovenBundle, undecodable};
 use super::verdict::{FeeEvidence, Proved};
 use super::{BundleFault, Halt, Undecided};
@@ -18,30 +18,27 @@ pub(super) fn judge(bundle: &UnprovenBundle, given: Option<(LedgerSeq, LedgerHas
     let event = EventView::parse(&bundle.event.event_xdr.0).map_err(undecodable("event"))?;
     let reason = match (bundle.class, &bundle.evidence) {
         (Class::Unverified, None) => Undecided::Unverified { id },
-        (Class::Unverified, Some(_)) => return Err(BundleFault::Committed { id }.into()),
+        // Evidence tells what the protocol does not commit to; of an unverified event nothing is known.
+        (Class::Unverified, Some(_)) => return Err(BundleFault::NotCanonical.into()),
         (Class::Uncommitted, None) if id.stage() == Stage::Op => Undecided::SaidUncommitted { id },
         (Class::Uncommitted, None) => Undecided::NotCommitted { id, fee: None },
-        (Class::Uncommitted, Some(evidence)) => {
-            let fee = weigh(bundle, &event, evidence, given)?;
-            Undecided::NotCommitted { id, fee }
-        }
+        (Class::Uncommitted, Some(evidence)) => weigh(bundle, &event, evidence, given)?,
     };
     Err(reason.into())
 }
 
-/// Checks the evidence: the transaction's result tells that it commits to no such event, and what it was charged.
+/// Checks the evidence: the transaction's result tells whether it commits to such an event, and what it was charged.
 fn weigh(
     bundle: &UnprovenBundle,
     event: &EventView<'_>,
     evidence: &EvidencePart,
     given: Option<(LedgerSeq, LedgerHash)>,
-) -> Result<Option<FeeEvidence>, Halt> {
+) -> Result<Undecided, Halt> {
     let id = bundle.event.id.0;
     let mut links = Links::default();
-    let (seq, header) = links.claim(&evidence.ledger.header_xdr.0)?;
+    let (seq, header) = links.claim(&evidence.ledger.header.0)?;
     let ledger = Ledger { seq, header };
     let results = ledger.results(&evidence.ledger.results)?;
-    let results = pairs(&results)?;
     let tx_order = evidence.tx_order;
     let at = tx_order.checked_sub(1).and_then(|at| usize::try_from(at).ok());
     let result = at.and_then(|at| results.get(at)).ok_or(BundleFault::NoSuchEvent { id })?;
@@ -49,29 +46,31 @@ fn weigh(
     if id.ledger() != seq || !in_place {
         return Err(BundleFault::NoSuchEvent { id }.into());
     }
-    if id.stage() == Stage::Op {
-        check_operation(id, result, header.protocol)?;
-    }
+    let shown = id.stage() != Stage::Op || shows_uncommitted(id, result, header.protocol)?;
     let sum = check_fees(bundle, event, evidence, result)?;
     let anchor = links.anchor(&evidence.above, given)?;
-    match sum {
-        None => Ok(None),
-        Some(events) => {
-            let (tx_hash, charged) = (result.tx_hash, result.fee_charged);
-            Ok(Some(FeeEvidence { tx_hash, tx_order, events, charged, anchor: decided(anchor)? }))
-        }
+    if !shown {
+        return Ok(Undecided::SaidUncommitted { id });
     }
+    // Evidence that hangs on no trusted ledger is left out; that the protocol commits to no such event stays true.
+    let fee = sum.zip(anchor.ok()).map(|(events, anchor)| {
+        let (tx_hash, charged) = (result.tx_hash, result.fee_charged);
+        FeeEvidence { tx_hash, tx_order, events, charged, anchor }
+    });
+    Ok(Undecided::NotCommitted { id, fee })
 }
 
-/// Checks that the result commits to no event in the operation's place: only successful invocations commit to any.
-/// Protocol 23 could put events in front of an invocation's committed ones.
-fn check_operation(id: Position, result: &ResultView<'_>, protocol: u32) -> Result<(), BundleFault> {
-    let commits = result.success_hashes.iter().any(|success| success.operation == id.operation());
-    let exists = result.successful && usize::try_from(id.operation()).is_ok_and(|at| at < result.operations);
-    if !exists {
+/// Whether the result shows that no event of the operation is committed to: only successful invocations commit to any.
+/// Protocol 23 could put events in front of an invocation's committed ones, which a result does not tell apart.
+fn shows_uncommitted(id: Position, result: &ResultView<'_>, protocol: u32) -> Result<bool, BundleFault> {
+    if !result.successful || usize::try_from(id.operation()).is_ok_and(|at| at >= result.operations) {
         return Err(BundleFault::NoSuchEvent { id });
     }
-    if commits && protocol != RECONCILING_PROTOCOL { Err(BundleFault::Committed { id }) } else { Ok(()) }
+    match result.success_hashes.iter().any(|success| success.operation == id.operation()) {
+        false => Ok(true),
+        true if protocol == RECONCILING_PROTOCOL => Ok(false),
+        true => Err(BundleFault::Committed { id }),
+    }
 }
 
 /// Checks that the fee events, where there are any, sum to the charge and that the event is one of them; returns how

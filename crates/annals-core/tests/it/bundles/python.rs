@@ -1,0 +1,1 @@
+//! The checker in Python, written from the document alone.
