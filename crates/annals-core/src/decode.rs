@@ -13,6 +13,7 @@ mod reader;
 mod result;
 mod tx_meta;
 mod tx_set;
+mod walk;
 
 pub use event_view::EventView;
 pub use header::HeaderView;

@@ -2,8 +2,8 @@
 //!
 //! From the raw bytes of one `LedgerCloseMeta`, [`check_ledger`] extracts every contract event with
 //! its position and ties each to the ledger header with a [`ProofClass`]. [`Coverage`] is the algebra
-//! of scanned ledgers, [`Chain`] decides which ledgers of a run link to each other, and [`Batch`] is
-//! what one commit of a store takes.
+//! of scanned ledgers, [`Chain`] decides which ledgers of a run link to each other, [`Batch`] is
+//! what one commit of a store takes, and a [`Registry`] tells whom an event belongs to.
 //!
 //! Nothing here reads a file, a socket or a clock.
 

@@ -123,6 +123,26 @@ impl Position {
         Ok(position)
     }
 
+    /// Reads the text of a place to go on from, where no event need stand or can: the RPC ends a window with the
+    /// operation 4095 of the transaction 1048575, at the index 4294967295.
+    ///
+    /// Source: `getEvents` of stellar-rpc, its response's `cursor`.
+    ///
+    /// # Errors
+    /// [`PositionError`] for a text of another shape, or of no ledger.
+    pub fn bound_from_text(text: &str) -> Result<Self, PositionError> {
+        let (toid, index) = text.split_once('-').ok_or(PositionError::Malformed)?;
+        let digits = |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(toid, 19) || !digits(index, 10) {
+            return Err(PositionError::Malformed);
+        }
+        let toid: u64 = toid.parse().map_err(|_| PositionError::Malformed)?;
+        let index = index.parse().map_err(|_| PositionError::Malformed)?;
+        let ledger = u32::try_from(toid >> 32).map_err(|_| PositionError::OutOfRange)?;
+        LedgerSeq::new(ledger).map_err(|_| PositionError::OutOfRange)?;
+        Ok(Self { toid, index })
+    }
+
     /// The smallest position of `ledger`.
     #[must_use]
     pub fn first_of(ledger: LedgerSeq) -> Self {
@@ -194,13 +214,7 @@ impl FromStr for Position {
     type Err = PositionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (toid, index) = text.split_once('-').ok_or(PositionError::Malformed)?;
-        let digits = |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
-        if !digits(toid, 19) || !digits(index, 10) {
-            return Err(PositionError::Malformed);
-        }
-        let toid = toid.parse().map_err(|_| PositionError::Malformed)?;
-        let index = index.parse().map_err(|_| PositionError::Malformed)?;
+        let Self { toid, index } = Self::bound_from_text(text)?;
         Self::from_parts(toid, index)
     }
 }
@@ -263,6 +277,16 @@ mod tests {
             "0000000429496729600-9999999999",
         ] {
             assert!(text.parse::<Position>().is_err(), "{text}");
+            assert!(Position::bound_from_text(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_bound_may_stand_where_no_event_can() {
+        let bound = Position::last_of(ledger(9));
+        assert_eq!(Position::bound_from_text(&bound.to_string()), Ok(bound));
+        assert_eq!(bound.to_string().parse::<Position>(), Err(PositionError::OutOfRange));
+        assert!(Position::after_all_txs(ledger(9), u32::MAX) < bound);
+        assert!(bound < Position::first_of(ledger(10)));
     }
 }

@@ -103,8 +103,8 @@ impl ShapeFault {
 }
 
 impl Registry {
-    /// The schemas that are shipped: `confidential-token` in all its wire versions, `token` (SEP-41) and `asset`
-    /// (Stellar asset contracts, CAP-46-06 and CAP-67).
+    /// The schemas that are shipped: `confidential-token` in all its wire versions, `confidential-registry` (the
+    /// contracts that hold its keys), `token` (SEP-41) and `asset` (Stellar asset contracts, CAP-46-06 and CAP-67).
     #[must_use]
     pub fn builtin() -> Self {
         let empty = Self { schemas: BTreeMap::new() };

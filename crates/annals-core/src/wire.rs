@@ -2,10 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jiff::fmt::temporal::DateTimePrinter;
 use serde::Serialize;
 
 use crate::decode::{DecodeError, EventView};
 use crate::event::Event;
+use crate::registry::Payload;
 
 /// Topics and data of the form that a source rewrote an event into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,6 +51,11 @@ pub struct ExportedEvent {
     pub topics_xdr: Vec<String>,
     /// Base64 XDR of the data's `ScVal`.
     pub data_xdr: String,
+    /// Base64 of the content of the invocation's argument that the event leaves out; null unless `payload_state` is
+    /// `present`.
+    pub payload_xdr: Option<String>,
+    /// `not_applicable`, `pending`, `unavailable` or `present`.
+    pub payload_state: &'static str,
     /// Whether the transaction succeeded.
     pub successful: bool,
     /// `committed`, `rewritten`, `uncommitted` or `unverified`.
@@ -58,11 +65,11 @@ pub struct ExportedEvent {
 }
 
 impl ExportedEvent {
-    /// Writes `event` for others.
+    /// Writes `event`, and what its invocation carries for it, for others.
     ///
     /// # Errors
     /// [`DecodeError`] when the event's bytes are no `ContractEvent`.
-    pub fn new(event: &Event) -> Result<Self, DecodeError> {
+    pub fn new(event: &Event, payload: &Payload) -> Result<Self, DecodeError> {
         let view = EventView::parse(&event.xdr)?;
         let rewritten = event.rewritten_xdr.as_deref().map(EventView::parse).transpose()?;
         let (topics_xdr, data_xdr) = base64_form(&view);
@@ -82,6 +89,8 @@ impl ExportedEvent {
             event_type: view.event_type(),
             topics_xdr,
             data_xdr,
+            payload_xdr: payload.content().map(|content| STANDARD.encode(content)),
+            payload_state: payload.state(),
             successful: event.successful,
             proof: event.proof.as_str(),
             rewritten: rewritten.as_ref().map(|form| {
@@ -105,7 +114,9 @@ pub const CLOSE_TIME_MS_MAX: u64 = 253_402_207_200_000;
 #[must_use]
 pub fn rfc3339(unix_ms: u64) -> String {
     let clamped = i64::try_from(unix_ms.min(CLOSE_TIME_MS_MAX)).expect("the bound fits an i64");
-    jiff::Timestamp::from_millisecond(clamped).expect("the bound is the last timestamp's").to_string()
+    let timestamp = jiff::Timestamp::from_millisecond(clamped).expect("the bound is the last timestamp's");
+    // What the timestamp's own `Display` prints, without the formatter in between.
+    DateTimePrinter::new().timestamp_to_string(&timestamp)
 }
 
 #[cfg(test)]

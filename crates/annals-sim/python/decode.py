@@ -49,10 +49,13 @@ def ledgers_of(path):
 
 
 def body(meta):
-    return meta.v2 if meta.v == 2 else meta.v1
+    return {0: meta.v0, 1: meta.v1, 2: meta.v2}[meta.v]
 
 
 def envelopes_of(tx_set):
+    if isinstance(tx_set, xdr.TransactionSet):
+        yield from tx_set.txs
+        return
     for phase in tx_set.v1_tx_set.phases:
         if phase.v == 0:
             for component in phase.v0_components:
@@ -61,6 +64,13 @@ def envelopes_of(tx_set):
             for stage in phase.parallel_txs_component.execution_stages:
                 for cluster in stage.parallel_tx_execution_stage:
                     yield from cluster.dependent_tx_cluster
+
+
+def hash_of_set(tx_set):
+    if isinstance(tx_set, xdr.TransactionSet):
+        parts = [envelope.to_xdr_bytes() for envelope in tx_set.txs]
+        return sha256(tx_set.previous_ledger_hash.hash + b"".join(parts))
+    return sha256(tx_set.to_xdr_bytes())
 
 
 def transaction_hash(envelope, network_id):
@@ -91,6 +101,8 @@ def outcome(result):
 
 def shape(meta):
     """Operation events, transaction events, original candidates and return value, whatever the meta's version."""
+    if meta.v < 3:
+        return [], [], [], VOID
     if meta.v == 3:
         soroban = meta.v3.soroban_meta
         if soroban is None:
@@ -203,7 +215,7 @@ class Decoder:
         if sha256(xdr.TransactionResultSet(pairs).to_xdr_bytes()) != header.tx_set_result_hash.hash:
             self.fault(seq, "the results do not hash")
         empty = header.scp_value.ext.v == xdr.StellarValueType.STELLAR_VALUE_EMPTY_TX_SET
-        expected = bytes(32) if empty else sha256(ledger.tx_set.to_xdr_bytes())
+        expected = bytes(32) if empty else hash_of_set(ledger.tx_set)
         if header.scp_value.tx_set_hash.hash != expected:
             self.fault(seq, "the transaction set does not hash")
         recomputed = {transaction_hash(envelope, self.network_id) for envelope in envelopes_of(ledger.tx_set)}

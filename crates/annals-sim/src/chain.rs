@@ -7,7 +7,8 @@ use stellar_xdr::{Hash, LedgerCloseMeta};
 use crate::close::{Closing, close};
 use crate::expect;
 use crate::fault::Fault;
-use crate::plan::{CloseTime, Format, LedgerPlan};
+use crate::format::Format;
+use crate::plan::{CloseTime, LedgerPlan};
 use crate::rng::Rng;
 use crate::transaction::{Surroundings, build};
 use crate::xdr::encode;
@@ -92,7 +93,8 @@ impl ChainBuilder {
         let seq = self.next.expect("a chain ends with ledger 2147483647");
         let protocol = plan.protocol.unwrap_or(self.format.default_protocol());
         let classic_events = plan.classic_events;
-        let around = Surroundings { network: &self.network, format: self.format, protocol, classic_events };
+        let around =
+            Surroundings { network: &self.network, format: self.format, seq: seq.get(), protocol, classic_events };
         let target = fault.and_then(|fault| fault.target(plan));
         let mut transactions = Vec::with_capacity(plan.transactions.len());
         for (index, tx) in plan.transactions.iter().enumerate() {

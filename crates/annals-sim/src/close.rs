@@ -3,19 +3,24 @@
 use annals_core::hash::sha256;
 use stellar_xdr::{
     DependentTxCluster, ExtensionPoint, GeneralizedTransactionSet, Hash, LedgerCloseMeta, LedgerCloseMetaExt,
-    LedgerCloseMetaV1, LedgerCloseMetaV2, LedgerCloseValueSignature, LedgerHeader, LedgerHeaderExt,
+    LedgerCloseMetaV0, LedgerCloseMetaV1, LedgerCloseMetaV2, LedgerCloseValueSignature, LedgerHeader, LedgerHeaderExt,
     LedgerHeaderHistoryEntry, LedgerHeaderHistoryEntryExt, NodeId, ParallelTxExecutionStage, ParallelTxsComponent,
     PublicKey, Signature, StellarValue, StellarValueExt, StellarValueProposedMsValue, StellarValueProposedValue,
     StellarValueSignedMsValue, TimePoint, TimePointMs, TransactionEnvelope, TransactionPhase, TransactionResultMeta,
-    TransactionResultMetaV1, TransactionSetV1, TxSetComponent, TxSetComponentTxsMaybeDiscountedFee, Uint256, VecM,
+    TransactionResultMetaV1, TransactionSet, TransactionSetV1, TxSetComponent, TxSetComponentTxsMaybeDiscountedFee,
+    Uint256, VecM,
 };
 
 use crate::envelope::list_bytes;
 use crate::fault::Fault;
+use crate::format::{CloseVersion, Format};
 use crate::meta::no_changes;
-use crate::plan::{CloseTime, Format};
+use crate::plan::CloseTime;
 use crate::transaction::BuiltTx;
 use crate::xdr::{encode, hash_of, list};
+
+/// Before, nobody signed what consensus agreed on.
+const SIGNED_VALUES_SINCE: u32 = 12;
 
 /// What a ledger takes from its chain and its plan.
 pub(crate) struct Closing {
@@ -31,10 +36,57 @@ pub(crate) struct Closing {
 
 /// Closes the ledger over `transactions`, which stand in apply order.
 pub(crate) fn close(closing: &Closing, transactions: &[BuiltTx], fault: Option<Fault>) -> LedgerCloseMeta {
-    let tx_set = transaction_set(closing, transactions);
     let pairs = transactions.iter().map(|tx| tx.pair.clone()).collect();
     let results = stellar_xdr::TransactionResultSet { results: list(pairs) };
-    let mut header = header(closing, hash_of(&tx_set), hash_of(&results));
+    let entry = |tx_set_hash| header_entry(closing, tx_set_hash, hash_of(&results), fault);
+    match closing.format.close_version() {
+        CloseVersion::V0 => {
+            let tx_set = legacy_set(closing, transactions);
+            LedgerCloseMeta::V0(LedgerCloseMetaV0 {
+                ledger_header: entry(legacy_hash(&tx_set)),
+                tx_set,
+                tx_processing: list(transactions.iter().map(processing).collect()),
+                upgrades_processing: VecM::default(),
+                scp_info: VecM::default(),
+            })
+        }
+        CloseVersion::V1 => {
+            let tx_set = transaction_set(closing, transactions);
+            LedgerCloseMeta::V1(LedgerCloseMetaV1 {
+                ext: LedgerCloseMetaExt::V0,
+                ledger_header: entry(hash_of(&tx_set)),
+                tx_set,
+                tx_processing: list(transactions.iter().map(processing).collect()),
+                upgrades_processing: VecM::default(),
+                scp_info: VecM::default(),
+                total_byte_size_of_live_soroban_state: 0,
+                evicted_keys: VecM::default(),
+                unused: VecM::default(),
+            })
+        }
+        CloseVersion::V2 => {
+            let tx_set = transaction_set(closing, transactions);
+            LedgerCloseMeta::V2(LedgerCloseMetaV2 {
+                ext: LedgerCloseMetaExt::V0,
+                ledger_header: entry(hash_of(&tx_set)),
+                tx_set,
+                tx_processing: list(transactions.iter().map(processing_v1).collect()),
+                upgrades_processing: VecM::default(),
+                scp_info: VecM::default(),
+                total_byte_size_of_live_soroban_state: 0,
+                evicted_keys: VecM::default(),
+            })
+        }
+    }
+}
+
+fn header_entry(
+    closing: &Closing,
+    tx_set_hash: Hash,
+    tx_set_result_hash: Hash,
+    fault: Option<Fault>,
+) -> LedgerHeaderHistoryEntry {
+    let mut header = header(closing, tx_set_hash, tx_set_result_hash);
     if let Some(fault) = fault {
         fault.plant_in_header(&mut header);
     }
@@ -42,31 +94,7 @@ pub(crate) fn close(closing: &Closing, transactions: &[BuiltTx], fault: Option<F
     if let Some(fault) = fault {
         fault.plant_in_hash(&mut hash);
     }
-    let ledger_header = LedgerHeaderHistoryEntry { hash, header, ext: LedgerHeaderHistoryEntryExt::V0 };
-    if closing.format == Format::V2Meta4 {
-        LedgerCloseMeta::V2(LedgerCloseMetaV2 {
-            ext: LedgerCloseMetaExt::V0,
-            ledger_header,
-            tx_set,
-            tx_processing: list(transactions.iter().map(processing_v1).collect()),
-            upgrades_processing: VecM::default(),
-            scp_info: VecM::default(),
-            total_byte_size_of_live_soroban_state: 0,
-            evicted_keys: VecM::default(),
-        })
-    } else {
-        LedgerCloseMeta::V1(LedgerCloseMetaV1 {
-            ext: LedgerCloseMetaExt::V0,
-            ledger_header,
-            tx_set,
-            tx_processing: list(transactions.iter().map(processing).collect()),
-            upgrades_processing: VecM::default(),
-            scp_info: VecM::default(),
-            total_byte_size_of_live_soroban_state: 0,
-            evicted_keys: VecM::default(),
-            unused: VecM::default(),
-        })
-    }
+    LedgerHeaderHistoryEntry { hash, header, ext: LedgerHeaderHistoryEntryExt::V0 }
 }
 
 fn processing(tx: &BuiltTx) -> TransactionResultMeta {
@@ -85,6 +113,19 @@ fn processing_v1(tx: &BuiltTx) -> TransactionResultMetaV1 {
         tx_apply_processing: tx.meta.clone(),
         post_tx_apply_fee_processing: no_changes(),
     }
+}
+
+/// The transaction set of protocols before 20.
+fn legacy_set(closing: &Closing, transactions: &[BuiltTx]) -> TransactionSet {
+    TransactionSet { previous_ledger_hash: closing.previous_hash.clone(), txs: list(sorted(transactions, false)) }
+}
+
+/// sha256 of the previous hash and every envelope: their count is not hashed.
+fn legacy_hash(set: &TransactionSet) -> Hash {
+    let envelopes: Vec<_> = set.txs.iter().map(encode).collect();
+    let parts: Vec<&[u8]> =
+        core::iter::once(&set.previous_ledger_hash.0[..]).chain(envelopes.iter().map(Vec::as_slice)).collect();
+    Hash(sha256(&parts))
 }
 
 /// A classic phase and a Soroban phase, which is the parallel one from protocol 23 on (CAP-63).
@@ -166,6 +207,7 @@ fn value_ext(closing: &Closing, proposed: Hash) -> StellarValueExt {
     let previous_ledger_hash = closing.previous_hash.clone();
     let previous_ledger_version = closing.protocol;
     match (closing.close_time, closing.empty_tx_set) {
+        (CloseTime::Seconds, false) if closing.protocol < SIGNED_VALUES_SINCE => StellarValueExt::Basic,
         (CloseTime::Seconds, false) => StellarValueExt::Signed(lc_value_signature),
         (CloseTime::Milliseconds, false) => {
             StellarValueExt::SignedMs(StellarValueSignedMsValue { close_time_ms, lc_value_signature })

@@ -3,14 +3,16 @@
 use annals_core::NetworkId;
 use annals_core::hash::sha256;
 use stellar_xdr::{
-    Asset, DecoratedSignature, FeeBumpTransaction, FeeBumpTransactionEnvelope, FeeBumpTransactionExt,
-    FeeBumpTransactionInnerTx, Hash, HostFunction, InvokeContractArgs, InvokeHostFunctionOp, LedgerFootprint, Memo,
-    MuxedAccount, Operation, OperationBody, PaymentOp, Preconditions, ScAddress, ScSymbol, SequenceNumber, Signature,
-    SignatureHint, SorobanResources, SorobanTransactionData, SorobanTransactionDataExt, Transaction,
-    TransactionEnvelope, TransactionExt, TransactionSignaturePayload, TransactionSignaturePayloadTaggedTransaction,
-    TransactionV0, TransactionV0Envelope, TransactionV0Ext, TransactionV1Envelope, Uint256, VecM,
+    Asset, CreateContractArgs, CreateContractArgsV2, DecoratedSignature, ExtensionPoint, FeeBumpTransaction,
+    FeeBumpTransactionEnvelope, FeeBumpTransactionExt, FeeBumpTransactionInnerTx, Hash, HostFunction,
+    InvokeContractArgs, InvokeHostFunctionOp, LedgerFootprint, LedgerKey, Memo, MuxedAccount, Operation, OperationBody,
+    PaymentOp, Preconditions, RestoreFootprintOp, ScAddress, ScSymbol, SequenceNumber, Signature, SignatureHint,
+    SorobanResources, SorobanTransactionData, SorobanTransactionDataExt, Transaction, TransactionEnvelope,
+    TransactionExt, TransactionSignaturePayload, TransactionSignaturePayloadTaggedTransaction, TransactionV0,
+    TransactionV0Envelope, TransactionV0Ext, TransactionV1Envelope, Uint256, VecM,
 };
 
+use crate::instance::{CreationPlan, InstanceChange};
 use crate::plan::{Body, EnvelopeForm, InvocationPlan, TxPlan};
 use crate::value::xdr_contract;
 use crate::xdr::{hash_of, list};
@@ -65,7 +67,14 @@ fn hash(tagged: TransactionSignaturePayloadTaggedTransaction, network: NetworkId
 
 fn transaction(plan: &TxPlan, source: [u8; 32], number: u64) -> Transaction {
     let (operations, ext) = match &plan.body {
-        Body::Invocation(invocation) => (vec![invoke(invocation)], TransactionExt::V1(resources(plan.charge))),
+        Body::Invocation(invocation) => (vec![invoke(invocation)], soroban(plan, Vec::new())),
+        // A creation's own key needs the network, which only the hash knows: the footprint is left empty.
+        Body::Creation(creation) => (vec![create(creation)], soroban(plan, Vec::new())),
+        Body::Restoration(instances) => {
+            let keys = instances.iter().map(|instance| InstanceChange::key(instance.contract));
+            let body = OperationBody::RestoreFootprint(RestoreFootprintOp { ext: ExtensionPoint::V0 });
+            (vec![Operation { source_account: None, body }], soroban(plan, keys.collect()))
+        }
         Body::Payments(operations) => {
             let payments = (1..).zip(operations).map(|(amount, _)| payment(amount));
             (payments.collect(), TransactionExt::V0)
@@ -98,10 +107,28 @@ fn payment(amount: i64) -> Operation {
     Operation { source_account: None, body }
 }
 
-fn resources(resource_fee: i64) -> SorobanTransactionData {
-    let footprint = LedgerFootprint { read_only: VecM::default(), read_write: VecM::default() };
+fn create(plan: &CreationPlan) -> Operation {
+    let (contract_id_preimage, executable) = (plan.preimage.clone(), plan.executable.clone());
+    let host_function = match &plan.constructor_args {
+        None => HostFunction::CreateContract(CreateContractArgs { contract_id_preimage, executable }),
+        Some(args) => HostFunction::CreateContractV2(CreateContractArgsV2 {
+            contract_id_preimage,
+            executable,
+            constructor_args: list(args.clone()),
+        }),
+    };
+    let body = OperationBody::InvokeHostFunction(InvokeHostFunctionOp { host_function, auth: VecM::default() });
+    Operation { source_account: None, body }
+}
+
+fn soroban(plan: &TxPlan, writes: Vec<LedgerKey>) -> TransactionExt {
+    let footprint = LedgerFootprint { read_only: VecM::default(), read_write: list(writes) };
     let resources = SorobanResources { footprint, instructions: 1_000_000, disk_read_bytes: 0, write_bytes: 0 };
-    SorobanTransactionData { ext: SorobanTransactionDataExt::V0, resources, resource_fee }
+    TransactionExt::V1(SorobanTransactionData {
+        ext: SorobanTransactionDataExt::V0,
+        resources,
+        resource_fee: plan.charge,
+    })
 }
 
 fn to_v0(transaction: Transaction, source: [u8; 32]) -> TransactionV0 {

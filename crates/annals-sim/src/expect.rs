@@ -3,7 +3,8 @@
 use annals_core::{ClassicEvents, ContractId, Event, EventKind, LedgerSeq, Position, TxHash};
 use stellar_xdr::{ContractEvent, ContractEventType};
 
-use crate::plan::{Format, LedgerPlan};
+use crate::format::Format;
+use crate::plan::LedgerPlan;
 use crate::transaction::{BuiltTx, Place};
 use crate::xdr::encode;
 

@@ -114,12 +114,10 @@ impl Fault {
     }
 }
 
-/// The committed events of a successful invocation.
+/// The committed events of a successful call of the host.
 fn committed(tx: &TxPlan) -> Option<&[EventPlan]> {
-    match &tx.body {
-        Body::Invocation(invocation) if tx.succeeds => Some(&invocation.events),
-        Body::Invocation(_) | Body::Payments(_) => None,
-    }
+    let calls = matches!(tx.body, Body::Invocation(_) | Body::Creation(_));
+    (calls && tx.succeeds).then(|| tx.body.committed_events())
 }
 
 fn flip(hash: &mut Hash) {

@@ -4,7 +4,8 @@ use annals_core::{ClassicEvents, EventKind, LedgerSeq, Network};
 use stellar_xdr::{ScMap, ScMapEntry, ScVal, ScVec};
 
 use crate::chain::{BuiltLedger, ChainBuilder};
-use crate::plan::{Body, CloseTime, EnvelopeForm, EventPlan, Format, InvocationPlan, LedgerPlan, ReturnValue, TxPlan};
+use crate::format::Format;
+use crate::plan::{Body, CloseTime, EnvelopeForm, EventPlan, InvocationPlan, LedgerPlan, ReturnValue, TxPlan};
 use crate::rng::Rng;
 use crate::value::{account, account_address, bytes, contract, contract_address, i128, string, symbol};
 use crate::xdr::list;
@@ -80,7 +81,7 @@ pub fn random_plan(rng: &mut Rng, mix: Mix) -> LedgerPlan {
 
 fn random_tx(rng: &mut Rng, mix: Mix, events: u32) -> TxPlan {
     let native_like = contract(0);
-    let mut tx = if rng.chance(25) {
+    let mut tx = if !mix.format.has_contracts() || rng.chance(25) {
         let operations = (0..events.min(20)).map(|_| {
             (0..rng.below(3)).map(|_| EventPlan::transfer(native_like, party(rng), party(rng), amount(rng))).collect()
         });
@@ -90,12 +91,13 @@ fn random_tx(rng: &mut Rng, mix: Mix, events: u32) -> TxPlan {
     };
     tx.succeeds = rng.chance(85);
     tx.envelope = match rng.below(10) {
+        _ if mix.protocol < 13 => EnvelopeForm::V0,
         0..3 => EnvelopeForm::FeeBump,
         3 if matches!(tx.body, Body::Payments(_)) => EnvelopeForm::V0,
         _ => EnvelopeForm::V1,
     };
     tx.charge += i64::from(rng.below(1000));
-    if rng.chance(10) {
+    if mix.format.has_contracts() && rng.chance(10) {
         tx.after_tx.push(EventPlan::new(contract(1), vec![symbol("settled")], i128(amount(rng))));
     }
     tx

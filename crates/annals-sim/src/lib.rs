@@ -5,30 +5,47 @@
 //! must find in it. [`random_chain`] plans whole chains from a seed: the same seed gives the same
 //! bytes everywhere. [`LakeWriter`] and [`FramedWriter`] put ledgers where a source can read them.
 //!
+//! [`TokenTraffic`] plans the life of a confidential token, beside the truth that a [`Wallet`] has to find again;
+//! [`AssetEvents`], [`CreationPlan`] and [`mod@shape`] make the other events and entries that an archive meets.
+//!
 //! What ought to be refused is made by [`Fault`] (a builder that errs, all outer hashes in order) and by
 //! [`edit_header`] (a header changed and hashed again). A plan that no network could run is an error of
 //! the test that wrote it, and panics.
 
+pub mod asset;
 pub mod chain;
 mod close;
 mod envelope;
 mod expect;
 pub mod fault;
+pub mod format;
 pub mod framed;
 pub mod generate;
+pub mod instance;
 pub mod lake;
 mod meta;
 pub mod plan;
 mod result;
 pub mod rng;
+pub mod shape;
+pub mod token;
+pub mod traffic;
 mod transaction;
 pub mod value;
 mod xdr;
 
+pub use asset::{AmountForm, AssetEvent, AssetEvents};
 pub use chain::{BuiltLedger, ChainBuilder};
 pub use fault::{Fault, edit_header, edit_meta};
+pub use format::Format;
 pub use framed::FramedWriter;
 pub use generate::{Mix, random_chain, random_plan};
+pub use instance::{CreationPlan, InstanceChange, RestoredInstance};
 pub use lake::{Ending, LakeLayout, LakeWriter};
-pub use plan::{Body, CloseTime, EnvelopeForm, EventPlan, Format, InvocationPlan, LedgerPlan, ReturnValue, TxPlan};
+pub use plan::{Body, CloseTime, EnvelopeForm, EventPlan, InvocationPlan, LedgerPlan, ReturnValue, TxPlan};
 pub use rng::Rng;
+pub use shape::Misshape;
+pub use token::{
+    AccountKeys, Opening, Openings, Refusal, ReplayWindow, TokenCall, TokenModel, TokenVersion, Wallet, WalletEvent,
+};
+pub use traffic::{Payload, TokenTraffic, TrafficEvent, TrafficLedger};

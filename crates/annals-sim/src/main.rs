@@ -72,13 +72,21 @@ struct ChainArgs {
     /// In which form they are exported.
     #[arg(long, value_enum, default_value_t = FormatArg::V2)]
     format: FormatArg,
-    /// Their protocol [default: 26, or 22 in the older forms].
+    /// Their protocol [default: 26, or one that the older form carries].
     #[arg(long)]
     protocol: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum FormatArg {
+    /// `LedgerCloseMeta` V0, `TransactionMeta` V0: protocols before 20.
+    V0Meta0,
+    /// `LedgerCloseMeta` V0, `TransactionMeta` V1: protocols before 20.
+    V0Meta1,
+    /// `LedgerCloseMeta` V0, `TransactionMeta` V2: protocols before 20.
+    V0,
+    /// `LedgerCloseMeta` V0, `TransactionMeta` V4: protocols before 20 with classic events.
+    V0Backfilled,
     /// `LedgerCloseMeta` V1, `TransactionMeta` V3: protocols 20 to 22.
     V1,
     /// `LedgerCloseMeta` V1, `TransactionMeta` V4: protocols 20 to 22 with asset events backfilled.
@@ -94,6 +102,10 @@ impl ChainArgs {
 
     fn build(&self) -> anyhow::Result<impl Iterator<Item = BuiltLedger> + use<>> {
         let format = match self.format {
+            FormatArg::V0Meta0 => Format::V0Meta0,
+            FormatArg::V0Meta1 => Format::V0Meta1,
+            FormatArg::V0 => Format::V0Meta2,
+            FormatArg::V0Backfilled => Format::V0Meta4,
             FormatArg::V1 => Format::V1Meta3,
             FormatArg::V1Backfilled => Format::V1Meta4,
             FormatArg::V2 => Format::V2Meta4,

@@ -4,53 +4,77 @@ use stellar_xdr::{
     ContractEvent, ContractEventBody, ContractEventType, ContractEventV0, DiagnosticEvent, ExtensionPoint,
     LedgerEntryChanges, OperationMeta, OperationMetaV2, ScVal, SorobanTransactionMeta, SorobanTransactionMetaExt,
     SorobanTransactionMetaExtV1, SorobanTransactionMetaV2, TransactionEvent, TransactionEventStage, TransactionMeta,
-    TransactionMetaV3, TransactionMetaV4, VecM,
+    TransactionMetaV1, TransactionMetaV2, TransactionMetaV3, TransactionMetaV4, VecM,
 };
 
-use crate::plan::{Body, Format, InvocationPlan, ReturnValue, TxPlan};
-use crate::transaction::{Emitted, Place};
+use crate::format::{Format, MetaVersion};
+use crate::plan::{Body, InvocationPlan, ReturnValue, TxPlan};
+use crate::transaction::{Emitted, Place, Prepared};
 use crate::value::{bytes, symbol, xdr_contract};
 use crate::xdr::list;
 
-/// The meta of `plan`, holding `emitted`.
-pub(crate) fn meta(plan: &TxPlan, emitted: &[Emitted], format: Format) -> TransactionMeta {
-    if format == Format::V1Meta3 { meta_v3(plan, emitted) } else { meta_v4(plan, emitted) }
+/// The meta of a transaction, holding `emitted`.
+pub(crate) fn meta(tx: &Prepared<'_>, emitted: &[Emitted], format: Format) -> TransactionMeta {
+    match format.meta_version() {
+        MetaVersion::V0 => TransactionMeta::V0(list(operations(tx))),
+        MetaVersion::V1 => {
+            TransactionMeta::V1(TransactionMetaV1 { tx_changes: no_changes(), operations: list(operations(tx)) })
+        }
+        MetaVersion::V2 => TransactionMeta::V2(TransactionMetaV2 {
+            tx_changes_before: no_changes(),
+            operations: list(operations(tx)),
+            tx_changes_after: no_changes(),
+        }),
+        MetaVersion::V3 => meta_v3(tx, emitted),
+        MetaVersion::V4 => meta_v4(tx, emitted),
+    }
 }
 
-fn meta_v3(plan: &TxPlan, emitted: &[Emitted]) -> TransactionMeta {
-    let operations = (0..operation_count(plan)).map(|_| OperationMeta { changes: no_changes() }).collect();
-    let soroban_meta = match &plan.body {
+fn operations(tx: &Prepared<'_>) -> Vec<OperationMeta> {
+    (0..operation_count(tx.plan)).map(|op| OperationMeta { changes: changes(tx, op) }).collect()
+}
+
+fn changes(tx: &Prepared<'_>, op: u32) -> LedgerEntryChanges {
+    if op == 0 { LedgerEntryChanges(list(tx.changes.clone())) } else { no_changes() }
+}
+
+fn meta_v3(tx: &Prepared<'_>, emitted: &[Emitted]) -> TransactionMeta {
+    let plan = tx.plan;
+    let soroban_meta = match &tx.call {
         // Of a failed invocation there is nothing to tell without diagnostics.
-        Body::Invocation(_) if !plan.succeeds && !plan.diagnostics => None,
-        Body::Payments(_) => None,
-        Body::Invocation(invocation) => Some(SorobanTransactionMeta {
+        Some(_) if !plan.succeeds && !plan.diagnostics => None,
+        Some(call) => Some(SorobanTransactionMeta {
             ext: resource_fees(),
             events: published(emitted, Place::Op(0)),
-            return_value: return_value(plan, invocation).unwrap_or(ScVal::Void),
-            diagnostic_events: diagnostics(plan, emitted),
+            return_value: return_value(plan, call).unwrap_or(ScVal::Void),
+            diagnostic_events: diagnostics(tx, emitted),
+        }),
+        // What gives nothing back says so by the value that XDR begins with.
+        None => plan.body.is_soroban().then(|| SorobanTransactionMeta {
+            ext: resource_fees(),
+            events: VecM::default(),
+            return_value: ScVal::Bool(false),
+            diagnostic_events: VecM::default(),
         }),
     };
     TransactionMeta::V3(TransactionMetaV3 {
         ext: ExtensionPoint::V0,
         tx_changes_before: no_changes(),
-        operations: list(operations),
+        operations: list(operations(tx)),
         tx_changes_after: no_changes(),
         soroban_meta,
     })
 }
 
-fn meta_v4(plan: &TxPlan, emitted: &[Emitted]) -> TransactionMeta {
-    let operations = (0..operation_count(plan)).map(|op| OperationMetaV2 {
+fn meta_v4(tx: &Prepared<'_>, emitted: &[Emitted]) -> TransactionMeta {
+    let operations = (0..operation_count(tx.plan)).map(|op| OperationMetaV2 {
         ext: ExtensionPoint::V0,
-        changes: no_changes(),
+        changes: changes(tx, op),
         events: published(emitted, Place::Op(op)),
     });
-    let soroban_meta = match &plan.body {
-        Body::Payments(_) => None,
-        Body::Invocation(invocation) => {
-            Some(SorobanTransactionMetaV2 { ext: resource_fees(), return_value: return_value(plan, invocation) })
-        }
-    };
+    let return_value = tx.call.as_ref().and_then(|call| return_value(tx.plan, call));
+    let soroban_meta =
+        tx.plan.body.is_soroban().then(|| SorobanTransactionMetaV2 { ext: resource_fees(), return_value });
     TransactionMeta::V4(TransactionMetaV4 {
         ext: ExtensionPoint::V0,
         tx_changes_before: no_changes(),
@@ -58,7 +82,7 @@ fn meta_v4(plan: &TxPlan, emitted: &[Emitted]) -> TransactionMeta {
         tx_changes_after: no_changes(),
         soroban_meta,
         events: list(emitted.iter().filter_map(transaction_event).collect()),
-        diagnostic_events: diagnostics(plan, emitted),
+        diagnostic_events: diagnostics(tx, emitted),
     })
 }
 
@@ -66,7 +90,7 @@ fn meta_v4(plan: &TxPlan, emitted: &[Emitted]) -> TransactionMeta {
 fn operation_count(plan: &TxPlan) -> u32 {
     match &plan.body {
         _ if !plan.succeeds => 0,
-        Body::Invocation(_) => 1,
+        Body::Invocation(_) | Body::Creation(_) | Body::Restoration(_) => 1,
         Body::Payments(operations) => {
             u32::try_from(operations.len()).expect("a transaction has at most 100 operations")
         }
@@ -96,8 +120,8 @@ fn return_value(plan: &TxPlan, invocation: &InvocationPlan) -> Option<ScVal> {
 
 /// What a node with diagnostics switched on adds: the call and its return around the original events,
 /// those of failed calls among them, and the host's counters.
-fn diagnostics(plan: &TxPlan, emitted: &[Emitted]) -> VecM<DiagnosticEvent> {
-    let Body::Invocation(invocation) = &plan.body else { return VecM::default() };
+fn diagnostics(tx: &Prepared<'_>, emitted: &[Emitted]) -> VecM<DiagnosticEvent> {
+    let Prepared { plan, call: Some(invocation), .. } = tx else { return VecM::default() };
     if !plan.diagnostics {
         return VecM::default();
     }

@@ -5,42 +5,10 @@ use stellar_xdr::{
     ContractEvent, ContractEventBody, ContractEventType, ContractEventV0, ExtensionPoint, ScAddress, ScSymbol, ScVal,
 };
 
+use crate::format::Format;
+use crate::instance::{CreationPlan, InstanceChange, RestoredInstance};
 use crate::value;
 use crate::xdr::{encode, list};
-
-/// In which form an exporter hands a ledger out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// `LedgerCloseMeta` V1 with `TransactionMeta` V3: protocols 20–22.
-    V1Meta3,
-    /// `LedgerCloseMeta` V1 with `TransactionMeta` V4: protocols 20–22, exported with asset events backfilled (CAP-67).
-    V1Meta4,
-    /// `LedgerCloseMeta` V2 with `TransactionMeta` V4: protocol 23 and later.
-    V2Meta4,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 3] = [Self::V1Meta3, Self::V1Meta4, Self::V2Meta4];
-
-    /// The protocol of a ledger that names none.
-    #[must_use]
-    pub fn default_protocol(self) -> u32 {
-        if self == Self::V2Meta4 { 26 } else { 22 }
-    }
-
-    /// Whether ledgers of `protocol` are handed out in this form.
-    #[must_use]
-    pub fn carries(self, protocol: u32) -> bool {
-        if self == Self::V2Meta4 { (23..=30).contains(&protocol) } else { (20..=22).contains(&protocol) }
-    }
-
-    /// Whether the form has room for fee events and the events of classic operations.
-    #[must_use]
-    pub fn has_classic_events(self) -> bool {
-        self != Self::V1Meta3
-    }
-}
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +43,14 @@ impl EventPlan {
         let addresses = [admin, to].map(value::account_address);
         let topics = [value::symbol("mint")].into_iter().chain(addresses).chain([value::string(asset.as_bytes())]);
         Self::new(contract, topics.collect(), value::i128(amount))
+    }
+
+    /// The host's system event of an in-place upgrade from one Wasm executable to another (CAP-46-05).
+    #[must_use]
+    pub fn executable_update(contract: ContractId, old_wasm: [u8; 32], new_wasm: [u8; 32]) -> Self {
+        let wasm = |hash: [u8; 32]| value::vec(vec![value::symbol("Wasm"), value::bytes(&hash)]);
+        let topics = vec![value::symbol("executable_update"), wasm(old_wasm), wasm(new_wasm)];
+        Self { kind: EventKind::System, ..Self::new(contract, topics, value::vec(Vec::new())) }
     }
 
     /// The form into which a backfilling exporter rewrites an asset contract's event: the administrator
@@ -160,8 +136,30 @@ impl InvocationPlan {
 pub enum Body {
     /// One contract invocation.
     Invocation(Box<InvocationPlan>),
+    /// The creation of a contract.
+    Creation(Box<CreationPlan>),
+    /// The restoration of archived contract instances (`RestoreFootprint`), which emits nothing.
+    Restoration(Vec<RestoredInstance>),
     /// Payments, one operation each, with the uncommitted events of each.
     Payments(Vec<Vec<EventPlan>>),
+}
+
+impl Body {
+    /// Whether the transaction is of the Soroban phase.
+    #[must_use]
+    pub fn is_soroban(&self) -> bool {
+        !matches!(self, Self::Payments(_))
+    }
+
+    /// The events that the ledger commits to if the transaction succeeds.
+    #[must_use]
+    pub fn committed_events(&self) -> &[EventPlan] {
+        match self {
+            Self::Invocation(invocation) => &invocation.events,
+            Self::Creation(creation) => &creation.events,
+            Self::Restoration(_) | Self::Payments(_) => &[],
+        }
+    }
 }
 
 /// In which envelope a transaction comes.
@@ -192,12 +190,23 @@ pub struct TxPlan {
     pub diagnostics: bool,
     /// Events after the operations, uncommitted.
     pub after_tx: Vec<EventPlan>,
+    /// What happens to contract instances in its first operation, beside what its body does to them.
+    pub instance_changes: Vec<InstanceChange>,
 }
 
 impl TxPlan {
     fn new(body: Body, charge: i64, refund: i64) -> Self {
         let envelope = EnvelopeForm::V1;
-        Self { body, succeeds: true, envelope, charge, refund, diagnostics: false, after_tx: Vec::new() }
+        Self {
+            body,
+            succeeds: true,
+            envelope,
+            charge,
+            refund,
+            diagnostics: false,
+            after_tx: Vec::new(),
+            instance_changes: Vec::new(),
+        }
     }
 
     /// A successful invocation, some of whose fee is given back.
@@ -210,6 +219,18 @@ impl TxPlan {
     #[must_use]
     pub fn invocation(contract: ContractId, events: Vec<EventPlan>) -> Self {
         Self::invoking(InvocationPlan::new(contract, events))
+    }
+
+    /// A successful creation of a contract.
+    #[must_use]
+    pub fn creating(creation: CreationPlan) -> Self {
+        Self::new(Body::Creation(Box::new(creation)), 80_000, 4_321)
+    }
+
+    /// A successful restoration of archived instances.
+    #[must_use]
+    pub fn restoring(instances: Vec<RestoredInstance>) -> Self {
+        Self::new(Body::Restoration(instances), 60_000, 1_234)
     }
 
     /// Successful payments: one operation for each list of events.
@@ -229,6 +250,13 @@ impl TxPlan {
     #[must_use]
     pub fn in_envelope(self, envelope: EnvelopeForm) -> Self {
         Self { envelope, ..self }
+    }
+
+    /// The same with a change of a contract's instance.
+    #[must_use]
+    pub fn changing(mut self, change: InstanceChange) -> Self {
+        self.instance_changes.push(change);
+        self
     }
 
     /// The same with diagnostic events.
@@ -293,9 +321,24 @@ impl LedgerPlan {
         let milliseconds = self.close_time == CloseTime::Milliseconds;
         assert!(!milliseconds || protocol >= 30, "close times in milliseconds came with protocol 30");
         for tx in &self.transactions {
-            let Body::Invocation(invocation) = &tx.body else { continue };
+            let bumped = tx.envelope == EnvelopeForm::FeeBump;
+            assert!(protocol >= 13 || tx.envelope == EnvelopeForm::V0, "before protocol 13 all envelopes were V0");
+            assert!(!bumped || protocol >= 13, "fee bumps came with protocol 13 (CAP-15)");
+            if !tx.body.is_soroban() {
+                continue;
+            }
+            assert!(format.has_contracts(), "contracts came with protocol 20");
             assert!(tx.envelope != EnvelopeForm::V0, "a V0 envelope has no room for an invocation");
-            assert!(invocation.reconciliation.is_empty() || protocol == 23, "only protocol 23 reconciled");
+            match &tx.body {
+                Body::Invocation(call) => {
+                    assert!(call.reconciliation.is_empty() || protocol == 23, "only protocol 23 reconciled");
+                }
+                Body::Creation(creation) => {
+                    let constructs = creation.constructor_args.is_some();
+                    assert!(!constructs || protocol >= 22, "constructors came with protocol 22 (CAP-58)");
+                }
+                Body::Restoration(_) | Body::Payments(_) => {}
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use stellar_xdr::{
     ContractEvent, Hash, InnerTransactionResult, InnerTransactionResultExt, InnerTransactionResultPair,
     InnerTransactionResultResult, InvokeHostFunctionResult, InvokeHostFunctionSuccessPreImage, OperationResult,
-    OperationResultTr, PaymentResult, ScVal, TransactionResult, TransactionResultExt, TransactionResultPair,
-    TransactionResultResult,
+    OperationResultTr, PaymentResult, RestoreFootprintResult, ScVal, TransactionResult, TransactionResultExt,
+    TransactionResultPair, TransactionResultResult,
 };
 
 use crate::envelope::Sealed;
@@ -23,8 +23,16 @@ pub(crate) fn success_hash(return_value: &ReturnValue, events: &[ContractEvent])
 /// The result of `plan`; `success` is the hash of its invocation, where it makes one.
 pub(crate) fn pair(plan: &TxPlan, sealed: &Sealed, success: Hash) -> TransactionResultPair {
     let operations = list(match &plan.body {
-        Body::Invocation(_) if plan.succeeds => vec![invocation(InvokeHostFunctionResult::Success(success))],
-        Body::Invocation(_) => vec![invocation(InvokeHostFunctionResult::Trapped)],
+        Body::Invocation(_) | Body::Creation(_) => vec![invocation(if plan.succeeds {
+            InvokeHostFunctionResult::Success(success)
+        } else {
+            InvokeHostFunctionResult::Trapped
+        })],
+        Body::Restoration(_) => {
+            let failed = RestoreFootprintResult::ResourceLimitExceeded;
+            let result = if plan.succeeds { RestoreFootprintResult::Success } else { failed };
+            vec![OperationResult::OpInner(OperationResultTr::RestoreFootprint(result))]
+        }
         Body::Payments(payments) => {
             let result = if plan.succeeds { PaymentResult::Success } else { PaymentResult::Underfunded };
             vec![OperationResult::OpInner(OperationResultTr::Payment(result)); payments.len()]

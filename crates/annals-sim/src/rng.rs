@@ -24,6 +24,11 @@ impl Rng {
         u32::try_from(self.bits() % u64::from(bound_exclusive)).expect("a remainder is below its 32-bit divisor")
     }
 
+    /// An index into a list of `length`, which must not be 0.
+    pub(crate) fn below_len(&mut self, length: usize) -> usize {
+        self.below(u32::try_from(length).expect("a list in a test is short")) as usize
+    }
+
     /// True `in_hundred` times out of a hundred.
     pub fn chance(&mut self, in_hundred: u32) -> bool {
         self.below(100) < in_hundred

@@ -1,12 +1,16 @@
 //! One transaction: its envelope, its result, its meta and the events it emits.
 
+use std::borrow::Cow;
+
 use annals_core::{ClassicEvents, Network, ProofClass};
-use stellar_xdr::{ContractEvent, TransactionMeta, TransactionResultPair};
+use stellar_xdr::{ContractEvent, LedgerEntryChange, TransactionMeta, TransactionResultPair};
 
 use crate::envelope::{Sealed, seal};
 use crate::fault::Fault;
+use crate::format::Format;
+use crate::instance::RestoredInstance;
 use crate::meta;
-use crate::plan::{Body, EventPlan, Format, TxPlan};
+use crate::plan::{Body, EventPlan, InvocationPlan, TxPlan};
 use crate::result::{pair, success_hash};
 use crate::value::{account_address, i128, symbol};
 
@@ -14,6 +18,7 @@ use crate::value::{account_address, i128, symbol};
 pub(crate) struct Surroundings<'a> {
     pub(crate) network: &'a Network,
     pub(crate) format: Format,
+    pub(crate) seq: u32,
     pub(crate) protocol: u32,
     pub(crate) classic_events: ClassicEvents,
 }
@@ -60,24 +65,49 @@ pub(crate) struct BuiltTx {
     pub(crate) emitted: Vec<Emitted>,
 }
 
+/// A plan with what its ledger adds to it.
+pub(crate) struct Prepared<'a> {
+    pub(crate) plan: &'a TxPlan,
+    /// The host function that it calls and the ledger commits to; a creation counts as the call of a constructor.
+    pub(crate) call: Option<Cow<'a, InvocationPlan>>,
+    /// The changes of its first operation.
+    pub(crate) changes: Vec<LedgerEntryChange>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(plan: &'a TxPlan, around: &Surroundings<'_>) -> Self {
+        let (call, own) = match &plan.body {
+            Body::Invocation(invocation) => (Some(Cow::Borrowed(&**invocation)), Vec::new()),
+            Body::Creation(creation) => {
+                (Some(Cow::Owned(creation.call(around.network))), vec![creation.change(around.network)])
+            }
+            Body::Restoration(instances) => (None, instances.iter().map(RestoredInstance::change).collect()),
+            Body::Payments(_) => (None, Vec::new()),
+        };
+        let changes = own.iter().chain(&plan.instance_changes);
+        Self { plan, call, changes: changes.flat_map(|change| change.entries(around.seq, around.protocol)).collect() }
+    }
+}
+
 /// Builds `plan`; `number` tells the chain's transactions apart.
 pub(crate) fn build(plan: &TxPlan, number: u64, around: &Surroundings<'_>, fault: Option<Fault>) -> BuiltTx {
     let sealed = seal(plan, number, fault.map_or(around.network.id(), |fault| fault.network_id(around.network)));
-    let emitted = emit(plan, &sealed, around);
+    let prepared = Prepared::new(plan, around);
+    let emitted = emit(&prepared, &sealed, around);
     let mut exported = emitted.clone();
-    let mut success = match &plan.body {
-        Body::Invocation(invocation) => success_hash(&invocation.return_value, &hashed(&emitted)),
-        Body::Payments(_) => stellar_xdr::Hash([0; 32]),
+    let mut success = match &prepared.call {
+        Some(call) => success_hash(&call.return_value, &hashed(&emitted)),
+        None => stellar_xdr::Hash([0; 32]),
     };
     if let Some(fault) = fault {
         fault.plant_in_events(&mut exported);
         fault.plant_in_success(&mut success);
     }
     BuiltTx {
-        is_soroban: matches!(plan.body, Body::Invocation(_)),
+        is_soroban: plan.body.is_soroban(),
         succeeds: plan.succeeds,
         pair: pair(plan, &sealed, success),
-        meta: meta::meta(plan, &exported, around.format),
+        meta: meta::meta(&prepared, &exported, around.format),
         sealed,
         emitted,
     }
@@ -87,8 +117,9 @@ fn hashed(emitted: &[Emitted]) -> Vec<ContractEvent> {
     emitted.iter().filter(|event| event.is_hashed()).map(|event| event.original.clone()).collect()
 }
 
-/// Every event of `plan` that its format publishes, in the meta's order.
-fn emit(plan: &TxPlan, sealed: &Sealed, around: &Surroundings<'_>) -> Vec<Emitted> {
+/// Every event that the format publishes, in the meta's order.
+fn emit(prepared: &Prepared<'_>, sealed: &Sealed, around: &Surroundings<'_>) -> Vec<Emitted> {
+    let plan = prepared.plan;
     let classic = around.format.has_classic_events() && around.classic_events != ClassicEvents::Absent;
     let uncommitted = |place, plan: &EventPlan| Emitted {
         place,
@@ -101,17 +132,17 @@ fn emit(plan: &TxPlan, sealed: &Sealed, around: &Surroundings<'_>) -> Vec<Emitte
         let error = i64::from(around.classic_events == ClassicEvents::Inconsistent);
         emitted.push(uncommitted(Place::BeforeAllTxs, &fee_event(around.network, sealed, plan.charge + error)));
     }
-    match &plan.body {
-        Body::Invocation(invocation) if plan.succeeds => {
-            emitted.extend(invocation.reconciliation.iter().map(|event| uncommitted(Place::Op(0), event)));
-            emitted.extend(invocation.events.iter().map(|event| committed(event, around.format)));
+    match (&prepared.call, &plan.body) {
+        (Some(call), _) if plan.succeeds => {
+            emitted.extend(call.reconciliation.iter().map(|event| uncommitted(Place::Op(0), event)));
+            emitted.extend(call.events.iter().map(|event| committed(event, around.format)));
         }
-        Body::Payments(operations) if plan.succeeds && classic => {
+        (None, Body::Payments(operations)) if plan.succeeds && classic => {
             for (op, events) in (0..).zip(operations) {
                 emitted.extend(events.iter().map(|event| uncommitted(Place::Op(op), event)));
             }
         }
-        Body::Invocation(_) | Body::Payments(_) => {}
+        _ => {}
     }
     if classic && plan.succeeds {
         emitted.extend(plan.after_tx.iter().map(|event| uncommitted(Place::AfterTx, event)));

@@ -2,7 +2,12 @@
 
 use annals_core::ContractId;
 use annals_core::hash::sha256;
-use stellar_xdr::{AccountId, Hash, Int128Parts, PublicKey, ScAddress, ScBytes, ScString, ScSymbol, ScVal, Uint256};
+use stellar_xdr::{
+    AccountId, ClaimableBalanceId, Hash, Int128Parts, PoolId, PublicKey, ScAddress, ScBytes, ScMap, ScMapEntry,
+    ScString, ScSymbol, ScVal, ScVec, Uint256,
+};
+
+use crate::xdr::list;
 
 /// The `number`-th contract of every simulated network.
 #[must_use]
@@ -16,16 +21,43 @@ pub fn account(number: u32) -> [u8; 32] {
     sha256(&[b"account", &number.to_be_bytes()])
 }
 
+/// The address of an account (G…).
+#[must_use]
+pub fn account_party(public_key: [u8; 32]) -> ScAddress {
+    ScAddress::Account(AccountId(PublicKey::PublicKeyTypeEd25519(Uint256(public_key))))
+}
+
+/// The address of a contract (C…).
+#[must_use]
+pub fn contract_party(contract: ContractId) -> ScAddress {
+    ScAddress::Contract(xdr_contract(contract))
+}
+
+/// The address of the `number`-th claimable balance (B…) of every simulated network; events name such from protocol
+/// 23 on (CAP-67).
+#[must_use]
+pub fn claimable_balance_party(number: u32) -> ScAddress {
+    let id = Hash(sha256(&[b"claimable balance", &number.to_be_bytes()]));
+    ScAddress::ClaimableBalance(ClaimableBalanceId::ClaimableBalanceIdTypeV0(id))
+}
+
+/// The address of the `number`-th liquidity pool (L…) of every simulated network; events name such from protocol 23
+/// on (CAP-67).
+#[must_use]
+pub fn liquidity_pool_party(number: u32) -> ScAddress {
+    ScAddress::LiquidityPool(PoolId(Hash(sha256(&[b"liquidity pool", &number.to_be_bytes()]))))
+}
+
 /// The address of an account, as a value.
 #[must_use]
 pub fn account_address(public_key: [u8; 32]) -> ScVal {
-    ScVal::Address(ScAddress::Account(AccountId(PublicKey::PublicKeyTypeEd25519(Uint256(public_key)))))
+    ScVal::Address(account_party(public_key))
 }
 
 /// The address of a contract, as a value.
 #[must_use]
 pub fn contract_address(contract: ContractId) -> ScVal {
-    ScVal::Address(ScAddress::Contract(xdr_contract(contract)))
+    ScVal::Address(contract_party(contract))
 }
 
 /// A symbol.
@@ -53,6 +85,27 @@ pub fn bytes(bytes: &[u8]) -> ScVal {
 #[must_use]
 pub fn i128(number: i128) -> ScVal {
     ScVal::I128(Int128Parts { hi: (number >> 64) as i64, lo: number as u64 })
+}
+
+/// A vector.
+///
+/// # Panics
+/// When there are more items than 32 bits count.
+#[must_use]
+pub fn vec(items: Vec<ScVal>) -> ScVal {
+    ScVal::Vec(Some(ScVec(list(items))))
+}
+
+/// A map keyed by symbols, in the canonical order of keys that the host holds maps in.
+///
+/// # Panics
+/// When a key is longer than 32 bytes or stands twice.
+#[must_use]
+pub fn symbol_map(mut entries: Vec<(&str, ScVal)>) -> ScVal {
+    entries.sort_by_key(|(key, _)| *key);
+    assert!(entries.windows(2).all(|pair| pair[0].0 != pair[1].0), "a map holds each key once");
+    let entries = entries.into_iter().map(|(key, val)| ScMapEntry { key: symbol(key), val });
+    ScVal::Map(Some(ScMap(list(entries.collect()))))
 }
 
 pub(crate) fn xdr_contract(contract: ContractId) -> stellar_xdr::ContractId {

@@ -55,13 +55,15 @@ pub enum Key {
     Port,
     /// Pages of which origins may read the server's answers.
     AllowedOrigin,
+    /// The file of the operator's own schemas.
+    Schemas,
     /// Which log lines are shown.
     Log,
 }
 
 impl Key {
     /// Every key.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::DataDir,
         Self::Network,
         Self::NetworkPassphrase,
@@ -76,6 +78,7 @@ impl Key {
         Self::Listen,
         Self::Port,
         Self::AllowedOrigin,
+        Self::Schemas,
         Self::Log,
     ];
 
@@ -97,6 +100,7 @@ impl Key {
             Self::Listen => "listen",
             Self::Port => "port",
             Self::AllowedOrigin => "allowed_origin",
+            Self::Schemas => "schemas",
             Self::Log => "log",
         }
     }

@@ -3,6 +3,7 @@
 use stellar_xdr::{ContractEventType, ContractId as XdrContractId, ExtensionPoint, ScVal};
 
 use super::reader::{DecodeError, Reader};
+use super::walk;
 use crate::event::EventKind;
 use crate::hash::ContractId;
 
@@ -36,6 +37,15 @@ impl<'a> EventView<'a> {
         let view = Self::read(&mut reader)?;
         reader.finish()?;
         Ok(view)
+    }
+
+    /// Reads a `ContractEvent` that [`EventView::parse`] took before it was stored: the same at a fraction of the
+    /// cost, for readers who read many.
+    ///
+    /// # Errors
+    /// [`DecodeError`], where [`EventView::parse`] has one.
+    pub fn stored(xdr: &'a [u8]) -> Result<Self, DecodeError> {
+        walk::event(xdr).map_or_else(|| Self::parse(xdr), Ok)
     }
 
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {

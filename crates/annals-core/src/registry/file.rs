@@ -145,7 +145,7 @@ pub(super) fn read(toml: &str) -> Result<Vec<(String, FileSchema)>, RegistryErro
 fn one_line(toml: &str, error: &toml::de::Error) -> String {
     let line = |at: usize| 1 + toml.bytes().take(at).filter(|byte| *byte == b'\n').count();
     let place = error.span().map(|span| format!("line {}: ", line(span.start))).unwrap_or_default();
-    let printable = |character: char| if character.is_control() { ' ' } else { character };
+    let printable = |character: char| if character == ' ' || character.is_ascii_graphic() { character } else { '?' };
     place.chars().chain(error.message().chars().map(printable).take(MESSAGE_LENGTH_MAX)).collect()
 }
 

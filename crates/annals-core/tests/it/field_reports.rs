@@ -1,8 +1,13 @@
 //! What broke for others, by the name of the report. Storing and serving have their own tests of the same names.
 
-use annals_core::{Batch, BatchError, ClassicEvents, ClassicPolicy, Event, ProofClass, Scope, TxHash, check_ledger};
-use annals_sim::value::{contract, i128};
+use annals_core::{
+    Batch, BatchError, ClassicEvents, ClassicPolicy, Event, ProofClass, Registry, Scope, ShapeFault, TxHash,
+    check_ledger,
+};
+use annals_sim::value::{account_address, contract, i128, symbol};
 use annals_sim::{Body, EventPlan, Format, LedgerPlan, Rng, TxPlan};
+use base64::Engine as _;
+use stellar_xdr::{Limits, ReadXdr, ScMap, ScMapEntry, ScVal, ScVec};
 
 use crate::built::{chain, check_built, network};
 
@@ -30,7 +35,7 @@ fn shuffle(events: &mut [Event], seed: u64) {
 
 #[test]
 fn c1_equal_events_of_one_transaction_are_three_events() {
-    for format in Format::ALL {
+    for format in Format::WITH_CONTRACTS {
         let call = TxPlan::invocation(contract(1), vec![transfer(5); 3]);
         let ledger = check_built(&chain(format).push(&LedgerPlan::new(vec![call])));
         let same: Vec<&Event> = ledger.events.iter().filter(|event| event.proof == ProofClass::Committed).collect();
@@ -102,7 +107,7 @@ fn c4_order_across_fee_operation_and_refund_events() {
 
 #[test]
 fn c6_diagnostic_copies_are_no_events_and_the_success_flag_is_the_transactions() {
-    for format in Format::ALL {
+    for format in Format::WITH_CONTRACTS {
         let plan = |diagnostics| {
             let mut good = TxPlan { diagnostics, ..TxPlan::invocation(contract(1), vec![transfer(1), transfer(2)]) };
             let Body::Invocation(invocation) = &mut good.body else { panic!("an invocation") };
@@ -137,4 +142,45 @@ fn c9_events_alike_but_for_their_index_are_kept_and_one_position_with_two_conten
     conflicting.events.push(other);
     let position = ledger.events[1].position;
     assert_eq!(batch(conflicting), Err(BatchError::ConflictingEvent { position }));
+}
+
+#[test]
+fn e2_every_legal_form_of_a_tokens_event_is_read_and_another_is_told() {
+    let data = |base64: &str| {
+        let xdr = base64::engine::general_purpose::STANDARD.decode(base64).unwrap();
+        ScVal::from_xdr(&xdr, Limits { depth: 10, len: xdr.len() }).unwrap()
+    };
+    let number = data("AAAACgAAAAAAAAAAAAAAAAAAAGQ=");
+    let named = data("AAAAEQAAAAEAAAABAAAADwAAAAZhbW91bnQAAAAAAAoAAAAAAAAAAAAAAAAAAABk");
+    let map = |entries: Vec<(&str, ScVal)>| {
+        let entries = entries.into_iter().map(|(key, val)| ScMapEntry { key: symbol(key), val });
+        ScVal::Map(Some(ScMap(entries.collect::<Vec<_>>().try_into().unwrap())))
+    };
+    let approved = vec![("amount", i128(100)), ("live_until_ledger", ScVal::U32(12345))];
+    let pair = ScVal::Vec(Some(ScVec(vec![i128(100), ScVal::U32(12345)].try_into().unwrap())));
+    let schema = Registry::builtin().schema(&"token".parse().unwrap()).unwrap();
+    let roles = |name: &str, parties: u8, data: ScVal| {
+        let topics = [symbol(name)].into_iter().chain((1..=parties).map(|byte| account_address([byte; 32])));
+        let xdr = EventPlan::new(contract(1), topics.collect(), data).xdr();
+        schema.attribute(&xdr).map(|found| found.iter().map(|party| party.role.to_owned()).collect::<Vec<_>>())
+    };
+    for name in ["burn", "clawback"] {
+        for data in [&number, &named] {
+            assert_eq!(roles(name, 1, data.clone()), Ok(vec!["from".to_owned()]), "{name}");
+        }
+        for third in [ScVal::U32(100), pair.clone(), map(vec![]), map(vec![("value", i128(100))])] {
+            assert_eq!(roles(name, 1, third), Err(ShapeFault::UnknownData), "{name}");
+        }
+    }
+    for data in [pair, map(approved)] {
+        assert_eq!(roles("approve", 2, data), Ok(vec!["from".to_owned(), "spender".to_owned()]));
+    }
+    assert_eq!(roles("approve", 2, number.clone()), Err(ShapeFault::UnknownData));
+    // A muxed receiver's number stands beside the amount, is nothing, or is left out.
+    let muxed = |to: ScVal| map(vec![("amount", i128(100)), ("to_muxed_id", to)]);
+    for data in [number, named, muxed(ScVal::Void), muxed(ScVal::U64(7))] {
+        assert_eq!(roles("transfer", 2, data.clone()), Ok(vec!["from".to_owned(), "to".to_owned()]));
+        assert_eq!(roles("mint", 1, data.clone()), Ok(vec!["to".to_owned()]));
+        assert_eq!(roles("mint", 2, data), Ok(vec!["admin".to_owned(), "to".to_owned()]));
+    }
 }

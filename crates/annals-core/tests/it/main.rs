@@ -16,6 +16,7 @@ mod faults;
 mod field_reports;
 mod golden;
 mod nesting;
+mod payloads;
 mod shared;
 mod untrusted;
 mod wire_versions;

@@ -62,7 +62,10 @@ fn the_generator_makes_every_shape() {
                 tx.result.successful && diagnostics.any(|diagnostic| !diagnostic.in_successful_contract_call)
             };
             seen("failed call", view.transactions.iter().any(failed_call));
-            seen("classic events absent", ledger.classic_events == ClassicEvents::Absent && format != Format::V1Meta3);
+            seen(
+                "classic events absent",
+                ledger.classic_events == ClassicEvents::Absent && format.has_classic_events(),
+            );
             seen("classic events inconsistent", ledger.classic_events == ClassicEvents::Inconsistent);
             for event in &ledger.events {
                 seen(event.position.stage().as_str(), true);

@@ -5,15 +5,24 @@
 mod extraction;
 mod faults;
 mod independent;
+mod instance;
 mod program;
 mod replay;
+mod token;
+mod traffic;
 mod writers;
 
 use annals_core::{LedgerSeq, Network};
 use annals_sim::{BuiltLedger, Format, Mix, random_chain};
 
 /// Every form, each with protocols that give it a shape of its own.
-const FORMS: [(Format, u32); 7] = [
+const FORMS: [(Format, u32); 13] = [
+    (Format::V0Meta0, 2),
+    (Format::V0Meta1, 9),
+    (Format::V0Meta1, 12),
+    (Format::V0Meta2, 12),
+    (Format::V0Meta2, 19),
+    (Format::V0Meta4, 19),
     (Format::V1Meta3, 20),
     (Format::V1Meta3, 22),
     (Format::V1Meta4, 22),

@@ -17,9 +17,9 @@ impl Answer {
         serde_json::to_vec(value).map(Self).map_err(|error| ReadError::Damaged(Box::new(error)))
     }
 
-    /// Takes a text that is JSON already.
-    pub fn of_text(text: String) -> Self {
-        Self(text.into_bytes())
+    /// Takes what is JSON already.
+    pub fn of_json(json: impl Into<Vec<u8>>) -> Self {
+        Self(json.into())
     }
 }
 

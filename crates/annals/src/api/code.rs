@@ -15,6 +15,8 @@ pub enum Code {
     RepeatedParameter,
     /// A contract id that is none.
     BadContract,
+    /// An account that none can be.
+    BadAccount,
     /// No contract where one is needed.
     ContractRequired,
     /// A ledger sequence that is none.
@@ -47,6 +49,8 @@ pub enum Code {
     NoLedgerRow,
     /// Another method than those that read.
     MethodNotAllowed,
+    /// An answer that may be neither plain nor coded in a way the server knows.
+    NotAcceptable,
     /// The request came too slowly.
     RequestTimeout,
     /// A cursor of before a rollback, or of a copy of the archive that is ahead of this one.
@@ -69,12 +73,13 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 32] = [
         Self::BadRequest,
         Self::BadEncoding,
         Self::UnknownParameter,
         Self::RepeatedParameter,
         Self::BadContract,
+        Self::BadAccount,
         Self::ContractRequired,
         Self::BadLedger,
         Self::BadLimit,
@@ -91,6 +96,7 @@ impl Code {
         Self::LedgerNotCovered,
         Self::NoLedgerRow,
         Self::MethodNotAllowed,
+        Self::NotAcceptable,
         Self::RequestTimeout,
         Self::StaleCursor,
         Self::BodyTooLarge,
@@ -110,6 +116,11 @@ impl Code {
             Self::UnknownParameter => (S::BAD_REQUEST, "UNKNOWN_PARAMETER", "the route has no such parameter"),
             Self::RepeatedParameter => (S::BAD_REQUEST, "REPEATED_PARAMETER", "a parameter is given once"),
             Self::BadContract => (S::BAD_REQUEST, "BAD_CONTRACT", "a contract is a strkey of 56 characters, C…"),
+            Self::BadAccount => (
+                S::BAD_REQUEST,
+                "BAD_ACCOUNT",
+                "an account is a strkey that starts with G, C, B or L: of a muxed account M… ask for the G… under it",
+            ),
             Self::ContractRequired => {
                 (S::BAD_REQUEST, "CONTRACT_REQUIRED", "this archive holds some contracts: name one by contract_id")
             }
@@ -121,10 +132,16 @@ impl Code {
             }
             Self::BadTopic => (S::BAD_REQUEST, "BAD_TOPIC", "a topic is the base64 of one canonical ScVal"),
             Self::BadTxHash => (S::BAD_REQUEST, "BAD_TX_HASH", "a transaction hash is 64 hexadecimal digits"),
-            Self::BadEventId => (S::BAD_REQUEST, "BAD_EVENT_ID", "an event id is 19 digits, a hyphen and 10 digits"),
-            Self::BadCursor => {
-                (S::BAD_REQUEST, "BAD_CURSOR", "this archive did not issue this cursor for this contract: begin anew")
-            }
+            Self::BadEventId => (
+                S::BAD_REQUEST,
+                "BAD_EVENT_ID",
+                "an event id is 19 digits, a hyphen and 10 digits, and names a place in a ledger that can be",
+            ),
+            Self::BadCursor => (
+                S::BAD_REQUEST,
+                "BAD_CURSOR",
+                "this archive did not issue this cursor for this contract and account: begin anew",
+            ),
             Self::CursorMismatch => {
                 (S::BAD_REQUEST, "CURSOR_MISMATCH", "the cursor is of another query: leave its parameters out")
             }
@@ -141,6 +158,9 @@ impl Code {
             }
             Self::MethodNotAllowed => {
                 (S::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "nothing can be written here: use GET, HEAD or OPTIONS")
+            }
+            Self::NotAcceptable => {
+                (S::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "an answer comes plain, or coded with gzip or zstd")
             }
             Self::RequestTimeout => (S::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "the request came too slowly"),
             Self::StaleCursor => {

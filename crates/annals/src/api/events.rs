@@ -1,9 +1,8 @@
-//! Pages of one contract's events.
+//! Pages of one contract's events, or of one account's among them.
 
 use std::sync::Arc;
 
-use annals_core::wire::ExportedEvent;
-use annals_core::{ContractId, LedgerSeq, Position, TxHash};
+use annals_core::{LedgerSeq, Position, TxHash};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::Uri;
@@ -11,15 +10,17 @@ use serde::Serialize;
 
 use super::answer::Answer;
 use super::code::Code;
-use super::cursor::{Cursor, CursorKey};
+use super::cursor::{Cursor, CursorKey, Subject};
 use super::error::ApiError;
+use super::event::NoMore;
 use super::judge::Vouched;
 use super::limits::{PAGE_EVENTS_DEFAULT, TOPIC_BYTES_MAX};
+use super::page::EventsPlace;
 use super::query::Query;
 use super::reads::ReadError;
-use super::route::EVENTS;
-use super::{Api, segment, value};
-use crate::store::{EventFilter, Order, Page, PageQuery, Store};
+use super::route::{ACCOUNT_EVENTS, EVENTS};
+use super::{Api, contract_and_account, page, segment, value};
+use crate::store::{EventFilter, JudgedWindow, Order, Page, PageQuery, Store};
 
 const TOPICS: [&str; 4] = ["topic0", "topic1", "topic2", "topic3"];
 
@@ -52,16 +53,17 @@ impl Asked {
             topics,
             tx_hash: query.parse("tx_hash", value::tx_hash)?,
             order: query.parse("order", value::order)?,
-            after: query.parse("after_id", value::event_id)?,
+            after: query.parse("after_id", value::after_id)?,
             limit: query.parse("limit", value::limit)?.unwrap_or(PAGE_EVENTS_DEFAULT),
         })
     }
 
     /// The query of a first page.
-    fn first(self, contract: ContractId) -> PageQuery {
+    fn first(self, Subject { contract, account }: Subject) -> PageQuery {
         let Self { from, to, types, topics, tx_hash, order, after, limit } = self;
         PageQuery {
             contract,
+            account,
             asked_from: from,
             asked_to: to,
             filter: EventFilter { types: types.unwrap_or_default(), topics, tx_hash },
@@ -74,7 +76,7 @@ impl Asked {
     }
 
     /// The query of the page behind a cursor. What is asked for beside it must be what it was issued for.
-    fn next(self, contract: ContractId, cursor: Cursor) -> Result<PageQuery, ApiError> {
+    fn next(self, Subject { contract, account }: Subject, cursor: Cursor) -> Result<PageQuery, ApiError> {
         if self.after.is_some() {
             return Err(ApiError::new(Code::CursorMismatch, "a cursor goes on by itself: leave after_id out"));
         }
@@ -92,7 +94,7 @@ impl Asked {
         }
         let (asked_from, asked_to) = (window.from_inclusive, window.to_inclusive);
         let (bound, behind, limit) = (Some(bound), Some(behind), self.limit);
-        Ok(PageQuery { contract, asked_from, asked_to, filter, order, above, behind, bound, limit })
+        Ok(PageQuery { contract, account, asked_from, asked_to, filter, order, above, behind, bound, limit })
     }
 }
 
@@ -105,10 +107,16 @@ fn is_own<T: PartialEq>(asked: &Option<T>, own: Option<&T>) -> bool {
 struct EventPage {
     from_ledger: Option<u32>,
     to_ledger: Option<u32>,
-    events: Vec<ExportedEvent>,
+    events: EventsPlace,
     cursor: Option<String>,
     #[serde(flatten)]
     vouched: Vouched,
+}
+
+/// What the page of an account says of each event beside what every page says.
+#[derive(Debug, Serialize)]
+struct OfAccount<'a> {
+    roles: &'a [String],
 }
 
 /// Answers one page of a contract's events.
@@ -118,13 +126,26 @@ pub(super) async fn list(
     uri: Uri,
 ) -> Result<Answer, ApiError> {
     let contract = value::contract(&segment(contract)?)?;
-    let query = Query::read(&uri, &EVENTS)?;
+    page_of(api, Subject { contract, account: None }, Query::read(&uri, &EVENTS)?).await
+}
+
+/// Answers one page of those of a contract's events that belong to an account.
+pub(super) async fn list_of_account(
+    State(api): State<Arc<Api>>,
+    path: Result<Path<(String, String)>, PathRejection>,
+    uri: Uri,
+) -> Result<Answer, ApiError> {
+    let (contract, account) = contract_and_account(path)?;
+    page_of(api, Subject { contract, account: Some(account) }, Query::read(&uri, &ACCOUNT_EVENTS)?).await
+}
+
+async fn page_of(api: Arc<Api>, subject: Subject, query: Query) -> Result<Answer, ApiError> {
     let asked = Asked::read(&query)?;
-    let cursor = query.get("cursor").map(|text| api.cursors.read(contract, text).ok_or(Code::BadCursor)).transpose()?;
+    let cursor = query.get("cursor").map(|text| api.cursors.read(subject, text).ok_or(Code::BadCursor)).transpose()?;
     let epoch = cursor.as_ref().map(|cursor| cursor.epoch);
     let page_query = match cursor {
-        None => asked.first(contract),
-        Some(cursor) => asked.next(contract, cursor)?,
+        None => asked.first(subject),
+        Some(cursor) => asked.next(subject, cursor)?,
     };
     let signer = Arc::clone(&api);
     api.reads.run(move |store| answer(store, &page_query, epoch, &signer.cursors)).await
@@ -138,15 +159,19 @@ fn answer(store: &dyn Store, query: &PageQuery, epoch: Option<u64>, cursors: &Cu
     if epoch.is_some_and(|epoch| epoch != page.view.epoch) {
         return Err(Code::StaleCursor.into());
     }
-    let events = page.events.iter().map(ExportedEvent::new).collect::<Result<_, _>>();
-    let answer = EventPage {
-        from_ledger: page.window.from_inclusive.map(LedgerSeq::get),
-        to_ledger: page.window.to_inclusive.map(LedgerSeq::get),
-        events: events.map_err(|error| ReadError::Damaged(Box::new(error)))?,
-        cursor: page.next.map(|behind| cursors.write(query.contract, &cursor(query, &page, behind))),
-        vouched: Vouched::of(&page),
+    let subject = Subject { contract: query.contract, account: query.account };
+    let Page { window, classic_events_absent, unattributed, .. } = page;
+    let frame = EventPage {
+        from_ledger: window.from_inclusive.map(LedgerSeq::get),
+        to_ledger: window.to_inclusive.map(LedgerSeq::get),
+        events: EventsPlace::default(),
+        cursor: page.next.map(|behind| cursors.write(subject, &cursor(query, &page, behind))),
+        vouched: Vouched::of(&JudgedWindow { window, classic_events_absent, unattributed }, &page.view),
     };
-    Answer::new(&answer)
+    match query.account {
+        None => page::answer(&frame, page.events.iter().map(|shown| (shown, NoMore {}))),
+        Some(_) => page::answer(&frame, page.events.iter().map(|shown| (shown, OfAccount { roles: &shown.roles }))),
+    }
 }
 
 /// The cursor of the page that follows: this one's query, bound to what the first page fixed.

@@ -43,6 +43,10 @@ pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request, next: 
         Err(error) => error.into_response(),
         Ok(()) if method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
         Ok(()) => match timeout(api.limits.answer, next.run(request)).await {
+            // The compression alone says so, over whatever the route answered.
+            Ok(response) if response.status() == StatusCode::NOT_ACCEPTABLE => {
+                ApiError::from(Code::NotAcceptable).into_response()
+            }
             Ok(response) => response,
             Err(_) => ApiError::from(Code::TimedOut).into_response(),
         },

@@ -32,6 +32,9 @@ struct Health {
     origin_ledger: Option<u32>,
     gaps: Vec<Ledgers>,
     incidents: u64,
+    schema: Option<String>,
+    unattributed: bool,
+    unattributed_events: u64,
 }
 
 /// Answers how far one contract's history reaches, or the whole archive's.
@@ -62,9 +65,17 @@ fn of_contract(store: &dyn Store, id: ContractId, now_ms: u64) -> Result<Health,
     if !view.in_scope {
         return Err(Code::UnknownContract.into());
     }
-    let origin = view.contract.and_then(|contract| contract.origin);
-    let health = of(store, &store.status()?, ScopeKey::Contract(id), origin, now_ms)?;
-    Ok(Health { contract_id: Some(id.to_string()), ..health })
+    let origin = view.contract.as_ref().and_then(|contract| contract.origin);
+    let schema = view.contract.and_then(|contract| contract.schema);
+    let status = store.status()?;
+    let health = of(store, &status, ScopeKey::Contract(id), origin, now_ms)?;
+    Ok(Health {
+        contract_id: Some(id.to_string()),
+        schema: schema.map(|schema| schema.to_string()),
+        unattributed: status.unattributed.contains(&id),
+        unattributed_events: store.quarantined(id)?,
+        ..health
+    })
 }
 
 /// Whether the archive's scope is everything, or nobody has said yet what it is.
@@ -107,6 +118,9 @@ fn of(
         origin_ledger: origin.map(LedgerSeq::get),
         gaps: Ledgers::of(&missing).0,
         incidents: status.open_incidents,
+        schema: None,
+        unattributed: !status.unattributed.is_empty(),
+        unattributed_events: status.quarantined,
     })
 }
 
@@ -119,5 +133,5 @@ struct Alive {
 pub(super) async fn alive(State(api): State<Arc<Api>>, uri: Uri) -> Result<Answer, ApiError> {
     Query::read(&uri, &HEALTHZ)?;
     api.reads.probe().await?;
-    Ok(Answer::of_text(serde_json::to_string(&Alive { status: "ok" }).expect("a text is always JSON")))
+    Ok(Answer::of_json(serde_json::to_string(&Alive { status: "ok" }).expect("a text is always JSON")))
 }

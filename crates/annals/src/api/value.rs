@@ -1,7 +1,7 @@
 //! What single values of a request mean.
 
 use annals_core::decode::check_value;
-use annals_core::{ContractId, LedgerSeq, Position, TxHash};
+use annals_core::{Address, AddressParseError, ContractId, LedgerSeq, Position, TxHash};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -15,6 +15,14 @@ pub(super) fn contract(text: &str) -> Result<ContractId, ApiError> {
     text.parse().map_err(|_| Code::BadContract.into())
 }
 
+/// The strkey of whom events can belong to. A muxed one is refused with the one to ask for.
+pub(super) fn account(text: &str) -> Result<Address, ApiError> {
+    text.parse().map_err(|error| match error {
+        muxed @ AddressParseError::Muxed(_) => ApiError::new(Code::BadAccount, muxed.to_string()),
+        AddressParseError::NotAddress => Code::BadAccount.into(),
+    })
+}
+
 /// A ledger's sequence number.
 pub(super) fn ledger(text: &str) -> Result<LedgerSeq, ApiError> {
     text.parse().map_err(|_| Code::BadLedger.into())
@@ -23,6 +31,11 @@ pub(super) fn ledger(text: &str) -> Result<LedgerSeq, ApiError> {
 /// An event's id.
 pub(super) fn event_id(text: &str) -> Result<Position, ApiError> {
     text.parse().map_err(|_| Code::BadEventId.into())
+}
+
+/// A place in the order of events to go on from.
+pub(super) fn after_id(text: &str) -> Result<Position, ApiError> {
+    Position::bound_from_text(text).map_err(|_| Code::BadEventId.into())
 }
 
 /// A transaction's hash.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use annals_core::RegistryError;
+
 use super::{Key, Origin};
 
 /// A value that its key cannot take.
@@ -59,6 +61,24 @@ pub enum ConfigError {
     /// A value that its key cannot take.
     #[error(transparent)]
     BadValue(#[from] BadValue),
+    /// The file of schemas cannot be read.
+    #[error("the file of schemas {} cannot be read", path.display())]
+    UnreadableSchemas {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file of schemas holds none, or shapes that contradict each other.
+    #[error("the file of schemas {} cannot be used", path.display())]
+    BadSchemas {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: RegistryError,
+    },
     /// Two keys of one layer that exclude each other.
     #[error("{first} and {second} cannot both be given: {right}")]
     Conflict {
@@ -83,7 +103,10 @@ impl ConfigError {
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        "USAGE"
+        match self {
+            Self::UnreadableSchemas { .. } | Self::BadSchemas { .. } => "BAD_SCHEMAS",
+            _ => "USAGE",
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use annals_core::{LedgerSeq, Position};
+use annals_core::{LedgerSeq, Position, RegistryError};
 
 /// Why a store did not do what it was asked; nothing was written unless the variant says so.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,12 @@ pub enum StoreError {
         path.display()
     )]
     Unreadable {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The archive's file is gone, or another one stands in its place.
+    #[error("{} is no longer the file that was opened: start again over the one that is to be read", path.display())]
+    Replaced {
         /// The file.
         path: PathBuf,
     },
@@ -140,6 +146,9 @@ pub enum StoreError {
         /// The batch's first ledger.
         seq: LedgerSeq,
     },
+    /// The registry has no such schema.
+    #[error("{0}: name one of the registry's schemas")]
+    UnknownSchema(RegistryError),
     /// No open incident has this number.
     #[error("there is no open incident {id}")]
     UnknownIncident {
@@ -179,6 +188,7 @@ impl StoreError {
             Self::WriterBusy => "WRITER_BUSY",
             Self::ReadOnly { .. } => "READ_ONLY",
             Self::Unreadable { .. } => "UNREADABLE",
+            Self::Replaced { .. } => "REPLACED",
             Self::Full => "DISK_FULL",
             Self::NetworkMismatch { .. } => "NETWORK_MISMATCH",
             Self::PolicyMismatch { .. } => "POLICY_MISMATCH",
@@ -190,6 +200,7 @@ impl StoreError {
             Self::Incident { .. } => "INCIDENT",
             Self::DoesNotLink { .. } => "DOES_NOT_LINK",
             Self::NetworkUnproven { .. } => "NETWORK_UNPROVEN",
+            Self::UnknownSchema(_) => "UNKNOWN_SCHEMA",
             Self::UnknownIncident { .. } => "UNKNOWN_INCIDENT",
             Self::BehindCursor { .. } => "BEHIND_CURSOR",
             Self::Damaged { .. } => "DAMAGED",

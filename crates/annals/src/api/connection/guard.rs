@@ -1,6 +1,6 @@
 //! A socket that gives up on a client who takes nothing, and says in our own words what the HTTP library refuses.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,6 +88,32 @@ impl AsyncWrite for Guard {
         }
         let written = Pin::new(&mut this.stream).poll_write(cx, buf);
         this.watch(cx, written)
+    }
+
+    /// A head and its body in one go, without a copy of the body behind the head. What may have to be put in our own
+    /// words, or is being, goes the way of single buffers.
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let first = bufs.iter().find(|buf| !buf.is_empty()).map_or(&[][..], |buf| buf);
+        let bufs = match bufs.iter().position(|buf| refused(buf).is_some()) {
+            _ if self.replacement.is_some() => &bufs[..0],
+            Some(place) => &bufs[..place],
+            None => bufs,
+        };
+        if bufs.iter().all(|buf| buf.is_empty()) {
+            return self.poll_write(cx, first);
+        }
+        let this = &mut *self;
+        this.head_began.store(false, Ordering::Relaxed);
+        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
+        this.watch(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -57,9 +57,10 @@ fn set_id(connection: &Connection, keys: &[&str]) -> Result<i64, StoreError> {
     Ok(id)
 }
 
-/// What `key` covered at the feed position `as_of`.
-pub(super) fn coverage_at(connection: &Connection, key: &str, as_of: u64) -> Result<Coverage, StoreError> {
+/// What `key` covered at the feed position `as_of`; none stands for the present, which nothing was granted after.
+pub(super) fn coverage_at(connection: &Connection, key: &str, as_of: Option<u64>) -> Result<Coverage, StoreError> {
     let present = ranges::of(connection, key)?;
+    let Some(as_of) = as_of else { return Ok(present) };
     let sql = "/* grants::coverage_at */ SELECT from_seq, to_seq FROM grant_set_keys CROSS JOIN grants USING (set_id) \
                WHERE scope_key = ?1 AND feed_position > ?2";
     let mut statement = connection.prepare_cached(sql)?;

@@ -26,6 +26,11 @@ const LOG_BYTES_MAX: u32 = 32 << 20;
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The writer's page cache in KiB, as SQLite wants it: negative.
 const WRITER_CACHE_KIB: i64 = -(32 << 10);
+/// How many of the database's bytes a reader maps instead of copying them page by page; SQLite maps 2 GiB at most.
+/// What lies behind them goes through the reader's page cache.
+const READER_MAPPED_BYTES_MAX: i64 = 2 << 30;
+/// A reader's page cache in KiB, as SQLite wants it: negative. Each commit of a writer empties it.
+const READER_CACHE_KIB: i64 = -(8 << 10);
 
 /// What stands at a database's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,17 +140,22 @@ fn connect_writer(path: &Path, found: Found) -> Result<(Connection, u32), StoreE
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
     connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(128);
     schema::migrate(&mut connection)?;
     Ok((connection, before))
 }
 
 /// Checks that an archive of this schema stands in `dir`, without writing or creating anything.
 pub(super) fn check_reader(dir: &Path) -> Result<(), StoreError> {
-    check_to_read(dir).map_err(|error| match error {
+    check_to_read(dir).map_err(while_reading)
+}
+
+/// Speaks of reading where a file could not be opened: the database does not tell for what.
+pub(super) fn while_reading(error: StoreError) -> StoreError {
+    match error {
         StoreError::ReadOnly { path } => StoreError::Unreadable { path },
         error => error,
-    })
+    }
 }
 
 fn check_to_read(dir: &Path) -> Result<(), StoreError> {
@@ -164,13 +174,16 @@ fn check_to_read(dir: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Opens a connection that cannot write.
+/// Opens a connection that cannot write. It maps the database: no archive ever shrinks, so that no mapped page goes
+/// away, and pages that a commit changed are read from the log until no snapshot needs the old ones any more.
 pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
+    connection.pragma_update_and_check(None, "mmap_size", READER_MAPPED_BYTES_MAX, |_| Ok(()))?;
+    connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
 }
 

@@ -1,6 +1,8 @@
 //! The bounded pool of reading connections.
 
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -18,24 +20,42 @@ struct State {
     open: usize,
 }
 
-/// Reading connections, opened when needed and kept.
+/// The device of a file and its number there.
+type FileId = (u64, u64);
+
+fn file_id(path: &Path) -> Option<FileId> {
+    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+/// Reading connections to the file that stood at `path` at first, opened when needed and kept.
 pub(super) struct ReaderPool {
     path: PathBuf,
+    file: Option<FileId>,
     state: Mutex<State>,
     freed: Condvar,
 }
 
 impl ReaderPool {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, state: Mutex::default(), freed: Condvar::new() }
+        Self { file: file_id(&path), path, state: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Runs `read` on one snapshot.
+    ///
+    /// # Errors
+    /// [`StoreError::Replaced`] where another file stands at the path: a connection that is kept would go on to read
+    /// the old one, the next that is opened reads the other, and a reader would be answered now from this and now
+    /// from that.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut lent = self.take()?;
+        // Looked at behind the connecting, so that none that is kept is of another file.
+        if self.file.is_none() || file_id(&self.path) != self.file {
+            lent.connection = None;
+            return Err(StoreError::Replaced { path: self.path.clone() });
+        }
         let connection = lent.connection.as_mut().expect("a lent connection is taken back only when dropped");
         let snapshot = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
         read(&snapshot)

@@ -46,7 +46,7 @@ pub(super) fn takes(filter: &EventFilter, event: &Event) -> bool {
     if filter.types.is_empty() && filter.topics.iter().all(Option::is_none) {
         return true;
     }
-    let Ok(view) = EventView::parse(&event.xdr) else { return false };
+    let Ok(view) = EventView::stored(&event.xdr) else { return false };
     let named = |symbol: &[u8]| filter.types.iter().any(|name| name.as_bytes() == symbol);
     let of_type = filter.types.is_empty() || view.symbol().is_some_and(named);
     let mut places = filter.topics.iter().enumerate();

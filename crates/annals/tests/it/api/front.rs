@@ -83,7 +83,7 @@ fn a_list_of_origins_lets_only_these_read() {
 
 #[test]
 fn a_long_answer_is_compressed_for_who_asks_for_it() {
-    let path = format!("{}?limit=100", path(native()));
+    let path = format!("{}?from_ledger=1000&to_ledger=1039&limit=100", path(native()));
     let plain = whole().request("GET", &path, &[]);
     assert_eq!(plain.header("content-encoding"), None);
     for (asked, given) in [("gzip", "gzip"), ("zstd", "zstd"), ("gzip;q=0, zstd;q=0.5", "zstd")] {
@@ -103,6 +103,17 @@ fn a_long_answer_is_compressed_for_who_asks_for_it() {
     }
     let short = whole().request("GET", "/healthz", &[("accept-encoding", "gzip")]);
     assert_eq!(short.header("content-encoding"), None);
+}
+
+#[test]
+fn who_takes_neither_a_plain_nor_a_coded_answer_is_refused_in_the_one_envelope() {
+    for path in [path(native()), "/healthz".to_owned(), "/v1/nowhere".to_owned(), "/v1/ledgers/0".to_owned()] {
+        for refusing in ["identity;q=0", "br, *;q=0", "gzip;q=0, zstd;q=0, identity;q=0"] {
+            let reply = whole().request("GET", &path, &[("accept-encoding", refusing)]);
+            reply.refuses(406, "NOT_ACCEPTABLE");
+            assert_eq!(reply.header("cache-control"), Some("no-store"), "{path} {refusing}");
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Pages of events, and what they say of their window.
 
+use annals_core::registry::Payload;
 use annals_core::{ContractId, Event, LedgerSeq};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -153,15 +154,23 @@ fn the_alias_answers_the_same_and_its_cursors_are_the_same() {
 }
 
 #[test]
+fn an_assets_contract_begins_with_the_network_and_says_what_is_missing_since() {
+    let page = whole().get(&format!("{}?to_ledger={LAST}&limit=5", path(native()))).answers();
+    assert_eq!((&page["from_ledger"], &page["incomplete_reason"]), (&json!(2), &json!("before_coverage")));
+    assert_eq!((page_ids(&page).len(), &page["missing"]), (5, &json!([{ "from": 2, "to": FIRST - 1 }])));
+}
+
+#[test]
 fn limits_are_digits_of_any_length() {
-    let count = |limit: &str| page_ids(&whole().get(&format!("{}?limit={limit}", path(native()))).answers()).len();
+    let window = format!("{}?from_ledger={FIRST}&to_ledger={LAST}", path(native()));
+    let count = |limit: &str| page_ids(&whole().get(&format!("{window}&limit={limit}")).answers()).len();
     let all = events_of(native(), FIRST, LAST).len();
     assert!(all > 200, "{all}");
     assert_eq!(count("0"), 1);
     assert_eq!(count("00000000000000000000000000000000000000000000002"), 2);
     assert_eq!(count("1000"), all.min(1000));
     assert_eq!(count(&"9".repeat(400)), all.min(1000));
-    assert_eq!(page_ids(&whole().get(&path(native())).answers()).len(), 200);
+    assert_eq!(page_ids(&whole().get(&window).answers()).len(), 200);
 }
 
 /// The topics of a stored event, by the reading that the archive itself uses for its exports.
@@ -215,11 +224,30 @@ fn after_id_is_the_lower_bound_backwards_too_and_need_not_exist() {
 }
 
 #[test]
+fn after_id_takes_the_cursor_with_which_the_networks_rpc_ends_a_window() {
+    // `<TOID of the last scanned ledger, transaction 1048575, operation 4095>-4294967295`: no event stands there.
+    let end_of = |ledger: u32| format!("{:019}-4294967295", u64::from(ledger) << 32 | u64::from(u32::MAX));
+    for order in ["asc", "desc"] {
+        let query = format!("after_id={}&from_ledger=1000&to_ledger=1039&order={order}&limit=9", end_of(CROWDED));
+        let mut expected = ids(&events_of(token(), CROWDED + 1, LAST));
+        if order == "desc" {
+            expected.reverse();
+        }
+        assert_eq!(all_ids(&pages(whole(), token(), &query)), expected, "{order}");
+    }
+    let last = whole().get(&format!("{}?from_ledger=1000&after_id={}", path(token()), end_of(i32::MAX as u32)));
+    assert_eq!(last.answers()["events"], json!([]));
+}
+
+#[test]
 fn a_page_holds_the_bytes_of_the_ledger() {
     let page = whole().get(&format!("{}?limit=1000", path(token()))).answers();
     let expected: Vec<Value> = events_of(token(), FIRST, LAST)
         .into_iter()
-        .map(|event| serde_json::to_value(annals_core::wire::ExportedEvent::new(event).unwrap()).unwrap())
+        .map(|event| {
+            serde_json::to_value(annals_core::wire::ExportedEvent::new(event, &Payload::NotApplicable).unwrap())
+                .unwrap()
+        })
         .collect();
     assert_eq!(page["events"], Value::Array(expected));
     assert_eq!(CHAIN.len() as u32, LAST - FIRST + 1);

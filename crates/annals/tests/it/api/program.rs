@@ -1,10 +1,12 @@
 //! `annals serve` as a program.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use super::archive::Archive;
+use super::archive::{Archive, token};
 use super::client::get;
+use super::pages::path;
 use super::server::Served;
 use crate::binary::{Ran, annals};
 
@@ -23,6 +25,28 @@ fn both_signals_end_it_with_0() {
         served.get("/healthz").answers();
         assert_eq!(served.ends_by(signal).code(), Some(0), "{signal}");
     }
+}
+
+#[test]
+fn a_server_whose_archive_was_replaced_answers_neither_for_the_one_nor_the_other() {
+    let (archive, other) = (Archive::of(&["1000:1009"]), Archive::of(&["1000:1039"]));
+    let served = Served::over(&archive.data_dir(), &[]);
+    let page = served.get(&format!("{}?from_ledger=1000&limit=3", path(token()))).answers();
+    let next = format!("{}?cursor={}", path(token()), page["cursor"].as_str().unwrap());
+    let aside = archive.path().join("aside");
+    fs::rename(archive.data_dir(), &aside).unwrap();
+    for put in [false, true] {
+        if put {
+            fs::rename(other.data_dir(), archive.data_dir()).unwrap();
+        }
+        served.get(&next).refuses(500, "INTERNAL");
+        served.get("/v1/health").refuses(500, "INTERNAL");
+        served.get("/healthz").refuses(503, "ARCHIVE_UNREADABLE");
+    }
+    fs::rename(archive.data_dir(), archive.path().join("other")).unwrap();
+    fs::rename(aside, archive.data_dir()).unwrap();
+    served.get(&next).answers();
+    served.get("/healthz").answers();
 }
 
 #[test]

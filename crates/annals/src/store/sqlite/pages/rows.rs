@@ -29,7 +29,7 @@ pub(super) fn collect(
     let as_of = known.view.as_of.0;
     let limit = usize::try_from(query.limit.max(1)).unwrap_or(usize::MAX);
     let span = Span::of(query, range);
-    let mut statements = Statements::prepare(connection, query, as_of < known.present)?;
+    let mut statements = Statements::prepare(connection, query, span, as_of < known.present)?;
     let mut rows = Merged::open(&mut statements, query, span, as_of)?;
     let mut found = Found::default();
     let mut looked_at = 0;

@@ -36,6 +36,19 @@ impl Span {
     }
 }
 
+impl Span {
+    /// One position alone.
+    pub(super) fn only(position: Position) -> Self {
+        let (toid, index) = pair(position);
+        Self { low: (toid, index - 1), high: (toid, index + 1) }
+    }
+
+    /// The bounds, both exclusive, as (toid, event index).
+    pub(super) fn bounds(self) -> ((i64, i64), (i64, i64)) {
+        (self.low, self.high)
+    }
+}
+
 fn toid(position: Position) -> i64 {
     i64::try_from(position.toid()).expect("a ledger's number is below 2^31, so that the top bit is clear")
 }
@@ -44,8 +57,15 @@ fn pair(position: Position) -> (i64, i64) {
     (toid(position), i64::from(position.index()))
 }
 
-/// The condition that holds a row inside `?1` … `?4`.
-const SPAN: &str = "(toid, event_index) > (?1, ?2) AND (toid, event_index) < (?3, ?4)";
+impl Span {
+    /// The condition that holds a row inside `?1` … `?4`. An end that lies between two ledgers needs no index, and
+    /// the database compares one number where it would else compare two for every row.
+    fn condition(self) -> String {
+        let low = if self.low.1 < 0 { "toid >= ?1" } else { "(toid, event_index) > (?1, ?2)" };
+        let high = if self.high.1 == INDEX_END { "toid <= ?3" } else { "(toid, event_index) < (?3, ?4)" };
+        format!("{low} AND {high}")
+    }
+}
 
 /// Which index a stream reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +80,8 @@ pub(super) enum Shape {
 
 impl Shape {
     /// The statement; parameters 1 to 4 are the span.
-    pub(super) fn sql(self, order: Order) -> String {
+    pub(super) fn sql(self, order: Order, span: Span) -> String {
+        let inside = span.condition();
         let direction = match order {
             Order::Ascending => "ASC",
             Order::Descending => "DESC",
@@ -69,17 +90,17 @@ impl Shape {
         match self {
             Self::Contract => format!(
                 "/* streams::sql */ SELECT {COLUMNS} FROM events INDEXED BY events_by_contract \
-                 WHERE contract_id = ?5 AND {SPAN} {sorted}"
+                 WHERE contract_id = ?5 AND {inside} {sorted}"
             ),
             Self::Topic => format!(
                 "/* streams::sql */ SELECT {COLUMNS} FROM events INDEXED BY events_by_topic \
-                 WHERE topic0_key = ?5 AND {SPAN} {sorted}"
+                 WHERE topic0_key = ?5 AND {inside} {sorted}"
             ),
             Self::FormerTopic => format!(
                 "/* streams::sql */ SELECT {COLUMNS} FROM (SELECT event_feed_position AS event_row, \
                  toid AS former_toid, event_index AS former_index FROM event_versions \
                  INDEXED BY event_versions_by_topic WHERE event_xdr IS NOT NULL AND topic0_key = ?5 \
-                 AND replaced_at > ?6 AND {SPAN}) CROSS JOIN events ON feed_position = event_row \
+                 AND replaced_at > ?6 AND {inside}) CROSS JOIN events ON feed_position = event_row \
                  ORDER BY former_toid {direction}, former_index {direction}"
             ),
         }
@@ -91,7 +112,12 @@ pub(super) struct Statements<'c>(Vec<(CachedStatement<'c>, Shape, Option<i64>)>)
 
 impl<'c> Statements<'c> {
     /// Chooses the narrowest index. `earlier`: the page is of an earlier state than the present.
-    pub(super) fn prepare(connection: &'c Connection, query: &PageQuery, earlier: bool) -> Result<Self, StoreError> {
+    pub(super) fn prepare(
+        connection: &'c Connection,
+        query: &PageQuery,
+        span: Span,
+        earlier: bool,
+    ) -> Result<Self, StoreError> {
         let mut shapes = Vec::new();
         if let Some(keys) = topics::first_keys(query.contract, &query.filter) {
             for key in keys {
@@ -104,7 +130,7 @@ impl<'c> Statements<'c> {
             shapes.push((Shape::Contract, None));
         }
         let prepare = |(shape, key): (Shape, Option<i64>)| -> Result<_, StoreError> {
-            Ok((connection.prepare_cached(&shape.sql(query.order))?, shape, key))
+            Ok((connection.prepare_cached(&shape.sql(query.order, span))?, shape, key))
         };
         Ok(Self(shapes.into_iter().map(prepare).collect::<Result<_, _>>()?))
     }

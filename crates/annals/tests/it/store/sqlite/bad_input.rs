@@ -222,3 +222,15 @@ fn refuse_read_only(dir: &Path) {
     let opened = READER(&dir.join("archive")).and_then(|store| store.status());
     assert!(matches!(&opened, Err(StoreError::Unreadable { path }) if path.starts_with(dir)), "{opened:?}");
 }
+
+#[test]
+fn a_reader_that_cannot_open_what_it_needs_speaks_of_reading() {
+    let dir = tempfile::tempdir().unwrap();
+    archive(dir.path());
+    let reader = READER(dir.path()).unwrap();
+    let log = dir.path().join("annals.db-wal");
+    let _ = fs::remove_file(&log);
+    fs::create_dir(&log).unwrap();
+    let error = reader.status().unwrap_err();
+    assert!(matches!(&error, StoreError::Unreadable { path } if path.ends_with("annals.db")), "{error:?}");
+}
