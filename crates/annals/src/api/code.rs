@@ -21,6 +21,8 @@ pub enum Code {
     ContractRequired,
     /// A ledger sequence that is none.
     BadLedger,
+    /// Ledgers that no proof holds together.
+    BadRange,
     /// A limit that is no number.
     BadLimit,
     /// An order that is none.
@@ -47,6 +49,8 @@ pub enum Code {
     LedgerNotCovered,
     /// The ledger was scanned, by a source that gave no header.
     NoLedgerRow,
+    /// The archive keeps too little to prove it.
+    NotProvable,
     /// Another method than those that read.
     MethodNotAllowed,
     /// An answer that may be neither plain nor coded in a way the server knows.
@@ -73,7 +77,7 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 34] = [
         Self::BadRequest,
         Self::BadEncoding,
         Self::UnknownParameter,
@@ -82,6 +86,7 @@ impl Code {
         Self::BadAccount,
         Self::ContractRequired,
         Self::BadLedger,
+        Self::BadRange,
         Self::BadLimit,
         Self::BadOrder,
         Self::BadTypes,
@@ -95,6 +100,7 @@ impl Code {
         Self::EventNotFound,
         Self::LedgerNotCovered,
         Self::NoLedgerRow,
+        Self::NotProvable,
         Self::MethodNotAllowed,
         Self::NotAcceptable,
         Self::RequestTimeout,
@@ -125,6 +131,11 @@ impl Code {
                 (S::BAD_REQUEST, "CONTRACT_REQUIRED", "this archive holds some contracts: name one by contract_id")
             }
             Self::BadLedger => (S::BAD_REQUEST, "BAD_LEDGER", "a ledger is a whole number from 1 to 2147483647"),
+            Self::BadRange => (
+                S::BAD_REQUEST,
+                "BAD_RANGE",
+                "to_ledger is at or above the first ledger, and a proof holds at most 64 ledgers",
+            ),
             Self::BadLimit => (S::BAD_REQUEST, "BAD_LIMIT", "a limit is a whole number in digits"),
             Self::BadOrder => (S::BAD_REQUEST, "BAD_ORDER", "an order is asc or desc"),
             Self::BadTypes => {
@@ -155,6 +166,9 @@ impl Code {
             }
             Self::NoLedgerRow => {
                 (S::NOT_FOUND, "NO_LEDGER_ROW", "the ledger was scanned, from a source that gave no header")
+            }
+            Self::NotProvable => {
+                (S::NOT_FOUND, "NOT_PROVABLE", "the archive keeps too little of the ledger to prove anything of it")
             }
             Self::MethodNotAllowed => {
                 (S::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "nothing can be written here: use GET, HEAD or OPTIONS")
