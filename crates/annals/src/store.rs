@@ -15,7 +15,7 @@ mod error;
 mod page;
 pub mod sqlite;
 
-pub use account::{CheckpointAnswer, CheckpointQuery, JudgedWindow, PageEvent, Reattributed, Unattributed};
+pub use account::{Audited, CheckpointAnswer, CheckpointQuery, JudgedWindow, PageEvent, Reattributed, Unattributed};
 pub use error::StoreError;
 pub use page::{Bound, Contract, ContractKind, ContractView, EventFilter, EventLookup, Order, Page, PageQuery};
 pub use sqlite::SqliteStore;
@@ -361,6 +361,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError`].
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError>;
+
+    /// Compares up to `limit` stored events behind a feed position with what their contracts' schemas say of them, but
+    /// for contracts that wait for [`Store::reattribute`] or were read with other schemas than this store's.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError>;
 
     /// What the archive knows of a contract now.
     ///

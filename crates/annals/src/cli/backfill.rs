@@ -4,7 +4,7 @@ use annals_core::Network;
 
 use super::error::CliError;
 use super::outcome::Outcome;
-use super::output::grouped;
+use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json, progress};
 use crate::backfill::{self, Job, Summary};
 use crate::config::{ConfigError, Flags, Key, SourceChoice};
@@ -145,8 +145,8 @@ fn report(summary: &Summary, context: &Context) -> Result<(), CliError> {
     for gap in &summary.gaps {
         output.line(format_args!("missing: ledgers {}-{}; see `annals gaps`", gap.from, gap.to))?;
     }
-    for contract in &summary.unattributed {
-        output.line(format_args!("{contract} waits for `annals reattribute`"))?;
+    for line in few(&summary.unattributed, |contract| format!("waiting for `annals reattribute`: {contract}")) {
+        output.line(line)?;
     }
     Ok(())
 }

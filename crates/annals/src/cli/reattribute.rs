@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::error::CliError;
 use super::outcome::Outcome;
-use super::output::grouped;
+use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json, progress};
 use crate::reattribute::{self, Reread, STEP_EVENTS};
 
@@ -130,8 +130,8 @@ fn tell(report: &Report, context: &Context) -> Result<(), CliError> {
     if report.interrupted {
         output.line("interrupted: run the same again to go on")?;
     }
-    for contract in &report.waiting {
-        output.line(format_args!("{contract} waits still"))?;
+    for line in few(&report.waiting, |contract| format!("waiting still: {contract}")) {
+        output.line(line)?;
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ Examples:
   curl localhost:8787/v1/health
   token=localhost:8787/v1/tokens/CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA
   curl \"$token/events?from_ledger=63092982&to_ledger=63092991&limit=10\"
-  curl \"$token/accounts/GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ/events?from_ledger=63092982\"
+  curl \"$token/accounts/GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ/checkpoint?at_ledger=63092991\"
 
 Reads beside a backfill in another process. The first line on stdout names the address; the API is described at
 /v1/openapi.json, and /healthz tells whether the archive can be read. SIGTERM or SIGINT ends it with 0, once the

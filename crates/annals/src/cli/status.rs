@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::error::CliError;
 use super::outcome::Outcome;
-use super::output::grouped;
+use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json};
 use crate::marks::{self, Hole, Marks};
 use crate::store::{Status, Store as _};
@@ -173,7 +173,8 @@ impl Report {
             let events = grouped(self.unattributed_events);
             lines.push(("in quarantine", format!("{events} events that fit no shape of their contract's schema")));
         }
-        lines.extend(self.unattributed.iter().map(|id| ("unattributed", format!("{id}: see `annals reattribute`"))));
+        let waiting = few(&self.unattributed, |contract| format!("{contract}: see `annals reattribute`"));
+        lines.extend(waiting.map(|line| ("unattributed", line)));
         lines
     }
 }

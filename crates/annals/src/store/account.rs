@@ -3,7 +3,7 @@
 use annals_core::registry::Payload;
 use annals_core::{Address, ContractId, Event, LedgerSeq, Mark, Position, Window};
 
-use super::ContractView;
+use super::{ContractView, FeedPosition};
 
 /// An event as readers are shown it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +66,19 @@ pub struct CheckpointAnswer {
     pub replay_window: JudgedWindow,
     /// What the archive knows of the contract, in the same snapshot.
     pub view: ContractView,
+}
+
+/// What one step of comparing attribution with the schemas found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audited {
+    /// Where the next step goes on; none once all events were compared.
+    pub next: Option<FeedPosition>,
+    /// The events whose stored parties, or whose place in quarantine, are not what their contract's schema says.
+    pub wrong: Vec<Position>,
+    /// How many parties the schemas name in the events of this step.
+    pub parties: u64,
+    /// In the last step: how many parties are stored of all events. More than the steps counted belong to no event.
+    pub stored: Option<u64>,
 }
 
 /// What one step of reading a contract's events again did.

@@ -20,8 +20,9 @@ use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
-    CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence,
-    GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
+    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
+    FeedPosition, Fence, GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError,
+    StoredLedger,
 };
 
 mod attribution;
@@ -280,6 +281,10 @@ impl Store for SqliteStore {
 
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
         self.read(|connection| view::payloads(connection, &self.registry, events))
+    }
+
+    fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError> {
+        self.read(|connection| attribution::audit(connection, &self.registry, after, limit))
     }
 
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {

@@ -17,13 +17,18 @@ use super::found::{self, Found};
 use super::schemas;
 use crate::store::{ContractKind, StoreError};
 
+mod audit;
 mod reread;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub(super) use audit::audit;
 pub(super) use reread::{adopt, reattribute};
 pub(super) use table::{party, quarantined, quarantined_count, quarantined_of};
+
+/// `SCV_STRING` (`ScValType`, `Stellar-contract.x`): what an asset topic begins with.
+const SCV_STRING: [u8; 4] = 14_u32.to_be_bytes();
 
 /// What is known of a contract whose event was met.
 #[derive(Clone)]
@@ -90,7 +95,7 @@ impl<'a> Attribution<'a> {
         match schema.attribute(&event.xdr) {
             Ok(parties) => {
                 for (place, party) in (0..).zip(&parties) {
-                    self.table.add(contract, event, &Attributed::of(place, party), feed_position, feed_position)?;
+                    self.table.add(contract, event, Attributed::of(place, party), feed_position, feed_position)?;
                 }
                 Ok(())
             }
@@ -148,7 +153,7 @@ impl<'a> Attribution<'a> {
             self.table.end(contract, row, event.position, at()?)?;
             changed = true;
         }
-        for row in wanted.iter().filter(|row| !stored.contains(row)) {
+        for row in wanted.into_iter().filter(|row| !stored.contains(row)) {
             self.table.add(contract, event, row, feed_position, at()?)?;
             changed = true;
         }
@@ -195,6 +200,10 @@ impl<'a> Attribution<'a> {
             return true;
         }
         if event.kind == EventKind::System {
+            return false;
+        }
+        // Few events hold a string, and none that does not names an asset; reading each would cost more than this.
+        if !event.xdr.chunks_exact(4).any(|word| word == SCV_STRING) {
             return false;
         }
         let Ok(view) = EventView::parse(&event.xdr) else { return false };

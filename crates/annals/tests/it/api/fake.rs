@@ -3,9 +3,9 @@
 use std::sync::{Condvar, Mutex};
 
 use annals::store::{
-    CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence,
-    GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError,
-    StoredLedger,
+    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
+    FeedPosition, Fence, GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Status,
+    Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -207,6 +207,10 @@ impl Store for Fake {
 
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
         self.pass().map(|_| events.iter().map(|_| Payload::NotApplicable).collect())
+    }
+
+    fn audit(&self, _: FeedPosition, _: u32) -> Result<Audited, StoreError> {
+        unreachable!("readers audit nothing")
     }
 
     fn contract(&self, _: ContractId) -> Result<ContractView, StoreError> {

@@ -46,6 +46,19 @@ fn the_schemas_are_listed_without_an_archive_and_the_operators_beside_those_that
 }
 
 #[test]
+fn the_file_that_the_documents_show_can_be_read() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas.md");
+    let document = fs::read_to_string(document).unwrap();
+    let example = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.toml");
+    fs::write(&file, format!("{example}\n[schema.token]\nreplace = true\n")).unwrap();
+    let ran = Ran::of(annals(["contracts", "schemas", "--json", "--schemas"]).arg(&file)).ends_with(0).json();
+    let own = json!({ "schema": "my-token", "versions": ["v2"] });
+    assert!(ran["schemas"].as_array().unwrap().contains(&own), "{ran}");
+}
+
+#[test]
 fn a_file_of_schemas_that_is_none_is_one_line_with_a_code_of_its_own_for_every_verb() {
     let fixture = Fixture::archive();
     let file = fixture.path().join("own.toml");
@@ -85,6 +98,8 @@ fn a_schema_is_declared_waits_is_read_with_and_taken_back() {
     assert_eq!(line, expected);
     let status = report(&["status"], &data_dir).json();
     assert_eq!(status["unattributed"], json!([token().to_string()]));
+    let line = format!("unattributed     {}: see `annals reattribute`\n", token());
+    assert!(run(&["status"], &data_dir).stdout.contains(&line));
     // Ingesting says so too, and goes on.
     let filled = fixture.backfill(RANGE).ends_with(0);
     assert_eq!(filled.json()["unattributed"], json!([token().to_string()]));

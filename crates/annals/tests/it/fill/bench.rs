@@ -10,8 +10,9 @@ use annals::source::{
     LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, SourceError,
 };
 use annals::store::{
-    CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery, Fence, GapFailure,
-    Incident, Page, PageQuery, Pin, Plan, Reattributed, Request, SqliteStore, Status, Store, StoreError, StoredLedger,
+    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
+    FeedPosition, Fence, GapFailure, Incident, Page, PageQuery, Pin, Plan, Reattributed, Request, SqliteStore, Status,
+    Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -230,6 +231,10 @@ impl Store for WatchedStore {
         fence: Fence,
     ) -> Result<Reattributed, StoreError> {
         self.inner.reattribute(contract, after, limit, fence)
+    }
+
+    fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError> {
+        self.inner.audit(after, limit)
     }
 
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {

@@ -1,5 +1,6 @@
 //! The suite on SQLite, and what only files can get wrong.
 
+mod audit;
 mod bad_input;
 mod concurrency;
 mod full_disk;

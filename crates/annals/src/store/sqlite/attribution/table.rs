@@ -55,13 +55,13 @@ impl<'c> Table<'c> {
         &mut self,
         contract: ContractId,
         event: &Event,
-        party: &Attributed,
+        party: Attributed,
         feed_position: u64,
         since: u64,
     ) -> Result<(), StoreError> {
         let id = self.party_or_insert(contract, party.address)?;
-        let (position, place, mark) = (event.position, party.place, party.mark);
-        self.rows.push(Row { party: id, position, place, since, role: party.role.clone(), mark, feed_position });
+        let Attributed { place, role, mark, .. } = party;
+        self.rows.push(Row { party: id, position: event.position, place, since, role, mark, feed_position });
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use annals::store::{CheckpointQuery, Contract, ContractKind, EventFilter, Order, PageQuery, Store};
+use annals::store::{CheckpointQuery, Contract, ContractKind, EventFilter, FeedPosition, Order, PageQuery, Store};
 use annals_core::registry::Payload;
 use annals_core::{Address, Batch, ClassicEvents, ContractId, LedgerSeq, Mark, Scope};
 use proptest::prelude::*;
@@ -202,6 +202,16 @@ impl Run {
         assert_eq!(status.quarantined, self.oracle.quarantined());
         assert_eq!(status.unattributed, self.oracle.waiting());
         self.oracle.check(self.store(), 40);
+        let (mut after, mut named) = (FeedPosition(0), 0);
+        loop {
+            let audited = self.store().audit(after, 17).unwrap();
+            assert_eq!(audited.wrong, []);
+            named += audited.parties;
+            match audited.next {
+                Some(next) => after = next,
+                None => break assert_eq!(audited.stored, Some(named)),
+            }
+        }
         for reader in self.readers.iter_mut().flatten() {
             reader.finish(self.fixture.store());
         }

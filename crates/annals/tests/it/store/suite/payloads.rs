@@ -25,7 +25,10 @@ fn address(party: &ScAddress) -> Address {
 }
 
 /// Ledgers of a token that is upgraded in place on the way, and what is true of them.
-fn traffic(seed: u64, change: impl Fn(&mut TrafficLedger)) -> (Vec<CheckedLedger>, Vec<(LedgerSeq, TrafficLedger)>) {
+pub fn traffic(
+    seed: u64,
+    change: impl Fn(&mut TrafficLedger),
+) -> (Vec<CheckedLedger>, Vec<(LedgerSeq, TrafficLedger)>) {
     let mut traffic = TokenTraffic::new(seed, token(), TokenVersion::July).with_hidden_transfers();
     let mut chain = ChainBuilder::new(&network(), seq(FIRST), seed, Format::V2Meta4);
     let (mut ledgers, mut truth) = (Vec::new(), Vec::new());
@@ -42,7 +45,7 @@ fn traffic(seed: u64, change: impl Fn(&mut TrafficLedger)) -> (Vec<CheckedLedger
     (ledgers, truth)
 }
 
-fn stored(store: &dyn Store, batch: &Batch) -> LedgerRange {
+pub fn stored(store: &dyn Store, batch: &Batch) -> LedgerRange {
     let fence = store.acquire().unwrap();
     let range = range(FIRST, FIRST + 23);
     store.request(&request(Scope::All, FIRST, FIRST + 23), fence).unwrap();
@@ -52,7 +55,7 @@ fn stored(store: &dyn Store, batch: &Batch) -> LedgerRange {
     range
 }
 
-fn checked(ledgers: Vec<CheckedLedger>) -> Batch {
+pub fn checked(ledgers: Vec<CheckedLedger>) -> Batch {
     Batch::checked(network(), Scope::All, ClassicPolicy::Keep, SOURCE, ledgers).unwrap()
 }
 
