@@ -48,7 +48,7 @@ pub fn check(root: &Path) -> anyhow::Result<Outcome> {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["check", "--quiet", "--package", "annals-core", "--package", "annals-wasm", "--target", TARGET])
+        .args(["build", "--quiet", "--lib", "--package", "annals-core", "--package", "annals-wasm", "--target", TARGET])
         .current_dir(root)
         .output()
         .context("cargo could not be started")?;

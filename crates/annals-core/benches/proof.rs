@@ -6,7 +6,13 @@
 //! events of this contract in the ledger, with the headers up to the end of the lake. Compressed is what `gzip -9` makes
 //! of it.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints what it measured")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench prints what it measured"
+)]
 
 use std::hint::black_box;
 use std::io::Write as _;
