@@ -70,18 +70,21 @@ pub struct Window {
 }
 
 impl Window {
-    /// Fills in what a reader left out: the contract's origin, and the watermark from the origin on (from the
-    /// archive's start where the origin is unknown).
+    /// Fills in what a reader left out: the contract's origin, and the watermark from `counted_from` on. A window whose
+    /// beginning nobody knows ends, where there is no watermark, with the first ledgers that were scanned in a row.
     #[must_use]
     pub fn resolve(
         asked_from: Option<LedgerSeq>,
         asked_to: Option<LedgerSeq>,
         origin: Option<LedgerSeq>,
-        start: Option<LedgerSeq>,
+        counted_from: Option<LedgerSeq>,
         coverage: &Coverage,
     ) -> Self {
-        let watermark = || origin.or(start).and_then(|first| coverage.watermark(first));
-        Self { from_inclusive: asked_from.or(origin), to_inclusive: asked_to.or_else(watermark) }
+        let from_inclusive = asked_from.or(origin);
+        let watermark = counted_from.and_then(|first| coverage.watermark(first));
+        let first_run = || coverage.ranges().first().map(|range| range.to_inclusive());
+        let to_inclusive = asked_to.or(watermark).or_else(|| from_inclusive.is_none().then(first_run).flatten());
+        Self { from_inclusive, to_inclusive }
     }
 
     /// Whether the window ends before it begins.
@@ -194,7 +197,8 @@ mod tests {
 
     fn judge(covered: &[(u32, u32)], from: Option<u32>, to: Option<u32>, origin: Option<u32>) -> Option<&'static str> {
         let coverage = coverage(covered);
-        let window = Window::resolve(from.map(seq), to.map(seq), origin.map(seq), Some(seq(10)), &coverage);
+        let counted_from = origin.or(Some(10)).map(seq);
+        let window = Window::resolve(from.map(seq), to.map(seq), origin.map(seq), counted_from, &coverage);
         Judgement::of(window, &nothing_amiss(&coverage)).reason.map(IncompleteReason::as_str)
     }
 
@@ -220,8 +224,14 @@ mod tests {
         assert_eq!(judge(&[(10, 20)], None, Some(20), Some(5)), Some("before_coverage"));
         assert_eq!(judge(&[(10, 20), (22, 30)], Some(10), None, None), None);
         let covered = coverage(&[(10, 20), (22, 30)]);
-        let window = Window::resolve(None, None, Some(seq(11)), Some(seq(10)), &covered);
+        let window = Window::resolve(None, None, Some(seq(11)), Some(seq(11)), &covered);
         assert_eq!(window, Window { from_inclusive: Some(seq(11)), to_inclusive: Some(seq(20)) });
+        let window = Window::resolve(None, None, Some(seq(2)), Some(seq(10)), &covered);
+        assert_eq!(window, Window { from_inclusive: Some(seq(2)), to_inclusive: Some(seq(20)) }, "below the archive");
+        let window = Window::resolve(None, None, None, Some(seq(5)), &covered);
+        assert_eq!(window, Window { from_inclusive: None, to_inclusive: Some(seq(20)) }, "what was scanned is shown");
+        let window = Window::resolve(Some(seq(6)), None, None, Some(seq(5)), &covered);
+        assert_eq!(window, Window { from_inclusive: Some(seq(6)), to_inclusive: None });
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn answer(store: &dyn Store) -> Result<Answer, ReadError> {
 fn watched(id: ContractId, contract: Option<Contract>, status: &Status) -> Watched {
     let origin = contract.as_ref().and_then(|contract| contract.origin);
     let coverage = status.covered(ScopeKey::Contract(id));
-    let ingested = origin.or(status.start).and_then(|first| coverage.watermark(first));
+    let ingested = Contract::counted_from(contract.as_ref(), status.start).and_then(|first| coverage.watermark(first));
     Watched {
         contract_id: id.to_string(),
         origin_ledger: origin.map(LedgerSeq::get),

@@ -15,7 +15,7 @@ use super::query::Query;
 use super::reads::ReadError;
 use super::route::{HEALTH, HEALTHZ};
 use super::{Api, ledger, value};
-use crate::store::{Status, Store};
+use crate::store::{Contract, Status, Store};
 
 #[derive(Debug, Serialize)]
 struct Health {
@@ -57,7 +57,7 @@ fn of_archive(store: &dyn Store, now_ms: u64) -> Result<Health, ReadError> {
     if !is_of_all(&status) {
         return Err(Code::ContractRequired.into());
     }
-    of(store, &status, ScopeKey::All, None, now_ms)
+    of(store, &status, ScopeKey::All, status.start, now_ms)
 }
 
 fn of_contract(store: &dyn Store, id: ContractId, now_ms: u64) -> Result<Health, ReadError> {
@@ -65,12 +65,13 @@ fn of_contract(store: &dyn Store, id: ContractId, now_ms: u64) -> Result<Health,
     if !view.in_scope {
         return Err(Code::UnknownContract.into());
     }
-    let origin = view.contract.as_ref().and_then(|contract| contract.origin);
-    let schema = view.contract.and_then(|contract| contract.schema);
     let status = store.status()?;
-    let health = of(store, &status, ScopeKey::Contract(id), origin, now_ms)?;
+    let first = Contract::counted_from(view.contract.as_ref(), status.start);
+    let health = of(store, &status, ScopeKey::Contract(id), first, now_ms)?;
+    let (origin, schema) = view.contract.map_or((None, None), |contract| (contract.origin, contract.schema));
     Ok(Health {
         contract_id: Some(id.to_string()),
+        origin_ledger: origin.map(LedgerSeq::get),
         schema: schema.map(|schema| schema.to_string()),
         unattributed: status.unattributed.contains(&id),
         unattributed_events: store.quarantined(id)?,
@@ -89,11 +90,10 @@ fn of(
     store: &dyn Store,
     status: &Status,
     key: ScopeKey,
-    origin: Option<LedgerSeq>,
+    first: Option<LedgerSeq>,
     now_ms: u64,
 ) -> Result<Health, ReadError> {
     let coverage = status.covered(key);
-    let first = origin.or(status.start);
     let through = |held: &annals_core::Coverage| first.and_then(|first| held.watermark(first));
     let ingested = through(&coverage);
     let asked = status.gaps.iter().filter(|gap| gap.key == key || gap.key == ScopeKey::All);
@@ -115,7 +115,7 @@ fn of(
         tip_age_seconds: None,
         lag_seconds: closed.map(|closed_ms| now_ms.saturating_sub(closed_ms) / 1000),
         start_ledger: status.start.map(LedgerSeq::get),
-        origin_ledger: origin.map(LedgerSeq::get),
+        origin_ledger: None,
         gaps: Ledgers::of(&missing).0,
         incidents: status.open_incidents,
         schema: None,

@@ -4,7 +4,7 @@ use annals_core::{Coverage, Evidence, Judgement, LedgerRange, LedgerSeq, Window}
 use serde::Serialize;
 
 use super::limits::MISSING_RANGES_MAX;
-use crate::store::{ContractView, JudgedWindow, Unattributed};
+use crate::store::{Contract, ContractView, JudgedWindow, Unattributed};
 
 /// Ledgers, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -57,9 +57,9 @@ impl Vouched {
     }
 }
 
-/// Where the contract's marks count from: its origin, or the archive's start where nobody knows that.
+/// Where the contract's marks count from.
 pub(super) fn first_ledger(view: &ContractView) -> Option<LedgerSeq> {
-    view.contract.as_ref().and_then(|contract| contract.origin).or(view.start)
+    Contract::counted_from(view.contract.as_ref(), view.start)
 }
 
 /// What the window's headers hang on: a pin at or above its end that verified ledgers link all of it to, or the word

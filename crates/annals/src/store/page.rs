@@ -98,6 +98,20 @@ pub struct Contract {
     pub schema: Option<SchemaChoice>,
 }
 
+impl Contract {
+    /// The ledger that the marks of a contract count from: its origin, or the archive's start where nobody knows that.
+    /// An asset contract can emit from the network's first ledger on, which few archives reach back to; its marks count
+    /// from the start at the earliest, since they would else say nothing of what was scanned.
+    #[must_use]
+    pub fn counted_from(contract: Option<&Self>, start: Option<LedgerSeq>) -> Option<LedgerSeq> {
+        let origin = contract.and_then(|contract| contract.origin);
+        match contract.and_then(|contract| contract.kind) {
+            Some(ContractKind::Asset) => origin.max(start),
+            _ => origin.or(start),
+        }
+    }
+}
+
 /// What an archive knows of one contract, as of one feed position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContractView {

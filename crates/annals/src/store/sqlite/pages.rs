@@ -22,10 +22,7 @@ pub(super) fn read(connection: &Connection, registry: &Registry, query: &PageQue
     let known = view::read(connection, query.contract, query.bound.map(|bound| bound.as_of))?;
     let window = match query.bound {
         Some(bound) => bound.window,
-        None => {
-            let origin = known.view.contract.as_ref().and_then(|contract| contract.origin);
-            Window::resolve(query.asked_from, query.asked_to, origin, known.view.start, &known.view.coverage)
-        }
+        None => known.window(query.asked_from, query.asked_to),
     };
     let (owned, next) = match (known.rows_range(window), query.account) {
         (None, _) => (Vec::new(), None),

@@ -1,13 +1,13 @@
 //! What the archive knows of one contract, as of one feed position.
 
 use annals_core::registry::Payload;
-use annals_core::{ClassicPolicy, ContractId, Event, LedgerRange, Position, Registry, ScopeKey, Window};
+use annals_core::{ClassicPolicy, ContractId, Event, LedgerRange, LedgerSeq, Position, Registry, ScopeKey, Window};
 use rusqlite::Connection;
 
 use super::pages::payloads::Payloads;
 use super::schemas::{self, Reading};
 use super::{contracts, events, found, grants, incidents, ledgers, ranges, state};
-use crate::store::{ContractKind, ContractView, EventLookup, FeedPosition, PageEvent, StoreError};
+use crate::store::{Contract, ContractKind, ContractView, EventLookup, FeedPosition, PageEvent, StoreError};
 
 /// A view, and what else a window is judged by.
 pub(super) struct Known {
@@ -67,6 +67,14 @@ impl Known {
     pub(super) fn rows_range(&self, window: Window) -> Option<LedgerRange> {
         let lowest = self.view.coverage.ranges().first().map(|range| range.from_inclusive());
         LedgerRange::new(window.from_inclusive.or(lowest)?, window.to_inclusive?).ok()
+    }
+
+    /// A window that a reader asks for, with its defaults filled in.
+    pub(super) fn window(&self, asked_from: Option<LedgerSeq>, asked_to: Option<LedgerSeq>) -> Window {
+        let contract = self.view.contract.as_ref();
+        let origin = contract.and_then(|contract| contract.origin);
+        let counted_from = Contract::counted_from(contract, self.view.start);
+        Window::resolve(asked_from, asked_to, origin, counted_from, &self.view.coverage)
     }
 
     /// Whether a scanned ledger of the window lacks classic events that the contract may have.

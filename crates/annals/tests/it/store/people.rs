@@ -149,13 +149,13 @@ fn published(event: &Event, contract: ContractId) -> (Vec<u8>, Option<Vec<u8>>) 
     }
     let [first, second, third] = [first, second, third].map(|die| accounts()[usize::from(die) % accounts().len()]);
     let data = u32::from(event.position.index() as u8);
-    let (name, parties): (&str, &[Address]) = match kind % 8 {
-        0 => ("open", &[first]),
-        1 | 2 => ("move", &[first, second]),
-        3 => ("fold", &[first]),
-        4 | 5 => ("spend", &[first, second, third]),
-        6 => ("note", &[]),
-        _ => ("odd", &[first]),
+    let (name, parties): (&str, &[Address]) = match (kind % 32, kind % 7) {
+        (31, _) => ("odd", &[first]),
+        (_, 0) => ("open", &[first]),
+        (_, 1 | 2) => ("move", &[first, second]),
+        (_, 3) => ("fold", &[first]),
+        (_, 4 | 5) => ("spend", &[first, second, third]),
+        _ => ("note", &[]),
     };
     // Others than the original's: a rewritten event can belong to others.
     let form = (rewritten % 3 == 0).then(|| event_xdr(contract, "move", &[third, first], data));

@@ -16,8 +16,8 @@ pub(in crate::store::sqlite) fn read(
     query: &CheckpointQuery,
 ) -> Result<CheckpointAnswer, StoreError> {
     let known = view::read(connection, query.contract, None)?;
-    let origin = known.view.contract.as_ref().and_then(|contract| contract.origin);
-    let to = Window::resolve(None, query.at, origin, known.view.start, &known.view.coverage).to_inclusive;
+    let whole = known.window(None, query.at);
+    let to = whole.to_inclusive;
     let found = Found::of(connection, &known, query, to)?;
     let mut payloads = Payloads::new(connection, registry, known.view.as_of);
     let mut shown = |position: Option<Position>| -> Result<Option<PageEvent>, StoreError> {
@@ -29,7 +29,7 @@ pub(in crate::store::sqlite) fn read(
     let t0_position = found.t0.map(|(position, _)| position);
     let (checkpoint, t0) = (shown(found.checkpoint)?, shown(t0_position)?);
     let window = |begins: Option<Position>| {
-        let from_inclusive = begins.map(Position::ledger).or(origin);
+        let from_inclusive = begins.map(Position::ledger).or(whole.from_inclusive);
         judged(connection, &known, query.contract, Window { from_inclusive, to_inclusive: to })
     };
     let (window, replay_window) = (window(found.checkpoint)?, window(t0_position)?);

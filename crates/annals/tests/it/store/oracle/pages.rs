@@ -40,13 +40,20 @@ impl Oracle {
         let origin = declared.and_then(|declared| declared.origin).map(LedgerSeq::get);
         let origin = origin.or(self.found_origin(contract));
         let from = asked_from.map(LedgerSeq::get).or(origin);
-        let mut watermark = None;
-        let mut number = origin.or(self.start).unwrap_or(0);
-        while scanned.contains(&number) {
-            watermark = Some(number);
-            number += 1;
-        }
-        let to = asked_to.map(LedgerSeq::get).or(watermark);
+        let end_of_run = |mut number: u32| {
+            let mut end = None;
+            while scanned.contains(&number) {
+                end = Some(number);
+                number += 1;
+            }
+            end
+        };
+        let kind = declared.and_then(|declared| declared.kind);
+        let is_asset = kind.map_or(self.found_origin(contract).is_some(), |kind| kind == ContractKind::Asset);
+        let first = if is_asset { origin.max(self.start) } else { origin.or(self.start) };
+        let watermark = end_of_run(first.unwrap_or(0));
+        let first_run = if from.is_none() { scanned.first().and_then(|first| end_of_run(*first)) } else { None };
+        let to = asked_to.map(LedgerSeq::get).or(watermark).or(first_run);
 
         let first = from.or(scanned.first().copied());
         let ledgers: Vec<u32> = match (first, to) {

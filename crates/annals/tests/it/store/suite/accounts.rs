@@ -123,7 +123,8 @@ pub fn a_schema_that_is_declared_late_changed_and_taken_back_is_never_taken_for_
     assert!(store.contracts().unwrap().is_empty());
 
     store.declare(&said(contract(1), "test"), fence).unwrap();
-    assert_eq!(told_of(store).unattributed, Some(Unattributed::Events));
+    let begun = told_of(store);
+    assert_eq!(begun.unattributed, Some(Unattributed::Events));
     let step = store.reattribute(contract(1), None, 1, fence).unwrap();
     assert_eq!((step.events, step.changed), (1, 1));
     assert_eq!(told_of(store).unattributed, Some(Unattributed::Events), "half of it was read");
@@ -137,6 +138,9 @@ pub fn a_schema_that_is_declared_late_changed_and_taken_back_is_never_taken_for_
     read_all(store, contract(1), fence);
     let page = told_of(store);
     assert_eq!((reason(&page), page.events.len()), (None, 2));
+    let bound = Some(Bound { as_of: begun.view.as_of, window: begun.window });
+    let again = store.page(&PageQuery { bound, ..account_page(contract(1), one, 1, 2) }).unwrap();
+    assert_eq!(again, begun, "a page that was begun before goes on as it began");
     store.declare(&said(contract(1), "none"), fence).unwrap();
     let page = told_of(store);
     assert_eq!((reason(&page), page.events.len()), (Some(IncompleteReason::NoSchema), 0));
