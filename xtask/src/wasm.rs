@@ -1,4 +1,4 @@
-//! Whether annals-core builds where there is no operating system.
+//! Whether annals-core, and the module of its checker, build where there is no operating system.
 
 use std::fmt;
 use std::path::Path;
@@ -29,14 +29,14 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Passed => write!(f, "passed: annals-core builds for {TARGET}"),
-            Self::Failed(words) => write!(f, "failed: annals-core does not build for {TARGET}\n{words}"),
+            Self::Passed => write!(f, "passed: annals-core and annals-wasm build for {TARGET}"),
+            Self::Failed(words) => write!(f, "failed: annals-core or annals-wasm does not build for {TARGET}\n{words}"),
             Self::Skipped(reason) => write!(f, "skipped: {reason}"),
         }
     }
 }
 
-/// Checks annals-core for the target, adding it where rustup can.
+/// Checks both for the target, adding it where rustup can.
 pub fn check(root: &Path) -> anyhow::Result<Outcome> {
     if !is_installed() {
         let added = Command::new("rustup").args(["target", "add", TARGET]).output();
@@ -48,7 +48,7 @@ pub fn check(root: &Path) -> anyhow::Result<Outcome> {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["check", "--quiet", "--package", "annals-core", "--target", TARGET])
+        .args(["build", "--quiet", "--lib", "--package", "annals-core", "--package", "annals-wasm", "--target", TARGET])
         .current_dir(root)
         .output()
         .context("cargo could not be started")?;

@@ -12,7 +12,9 @@ mod stored;
 
 use std::collections::HashMap;
 
-pub use envelopes::transaction_hash;
+pub use envelopes::{tagged_transaction, transaction_hash};
+pub(crate) use fees::{fee_sum, is_fee};
+pub(crate) use invocation::{RECONCILING_PROTOCOL, REWRITTEN_PROTOCOL_MAX, allows_prefix};
 pub use stored::{ProofFault, ProvenEvent, prove_stored};
 
 use crate::decode::{DecodeError, HeaderView, LedgerView, decode};

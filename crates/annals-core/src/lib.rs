@@ -9,6 +9,7 @@
 
 pub mod address;
 pub mod batch;
+pub mod bundle;
 pub mod chain;
 pub mod check;
 pub mod coverage;
@@ -27,6 +28,7 @@ pub mod wire;
 
 pub use address::{Address, AddressParseError};
 pub use batch::{Batch, BatchError, BatchLedgers, ClassicPolicy, Scope, ScopeKey};
+pub use bundle::{ProofVerdict, check_proof};
 pub use chain::{Chain, ChainFault, Neighbours, Verdict};
 pub use check::{LedgerFault, check_ledger};
 pub use coverage::Coverage;

@@ -2,7 +2,7 @@
 
 use crate::hash::TxHash;
 
-/// One successful contract invocation whose events the header commits to.
+/// One successful contract invocation; the header commits to its events, which may be none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// The transaction's apply order in its ledger, 1-based.
@@ -22,6 +22,7 @@ pub struct Invocation {
 pub struct ProofMaterial {
     /// XDR of the `TransactionResultSet`, in apply order.
     pub results_xdr: Vec<u8>,
-    /// The invocations that emitted committed events, in apply order.
+    /// Every successful invocation of the ledger, in apply order, whatever the scope and also without events. A store
+    /// may hold less of a ledger that was committed when only those with events were kept.
     pub invocations: Vec<Invocation>,
 }

@@ -38,6 +38,7 @@ mod ledger;
 mod limits;
 mod openapi;
 mod page;
+mod proof;
 mod query;
 mod reads;
 mod route;
@@ -101,6 +102,8 @@ fn router(api: Arc<Api>) -> Router {
         .route(route::CONTRACTS.path, get(contracts::list))
         .route(route::EVENT.path, get(event::get))
         .route(route::LEDGER.path, get(ledger::get))
+        .route(route::EVENT_PROOF.path, get(proof::of_event))
+        .route(route::LEDGER_PROOF.path, get(proof::of_ledgers))
         .route(route::DOCUMENT.path, get(document))
         .route(route::HEALTHZ.path, get(health::alive));
     for (route, handler) in [

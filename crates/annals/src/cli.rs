@@ -14,6 +14,7 @@ use crate::config::{Flags, Key, Layers, Settings};
 use crate::store::SqliteStore;
 
 mod backfill;
+mod check;
 mod contracts;
 mod error;
 mod export;
@@ -24,6 +25,7 @@ mod migrate;
 mod outcome;
 mod output;
 mod progress;
+mod prove;
 mod reattribute;
 mod serve;
 mod status;
@@ -46,6 +48,7 @@ Examples:
   annals status
   annals export --format jsonl --output events.jsonl
   annals verify
+  annals prove 0270982294110212096-0000000000 --out proof.json
   annals serve
 
 Configuration: a flag --x-y is also the environment variable X_Y and the line x_y = … of annals.toml; a flag
@@ -103,6 +106,10 @@ enum Verb {
     Export(export::Arguments),
     /// Hash and link everything stored again, offline
     Verify(verify::Arguments),
+    /// Write what proves one event to whoever has no archive
+    Prove(prove::Arguments),
+    /// Check a proof with nothing but its file
+    Check(check::Arguments),
     /// Show what the archive holds and how far it reaches without a gap
     Status(status::Arguments),
     /// List the ledgers that are missing
@@ -120,7 +127,8 @@ enum Verb {
 impl Verb {
     fn is_json(&self) -> bool {
         match self {
-            Self::Export(_) => false,
+            Self::Export(_) | Self::Prove(_) => false,
+            Self::Check(verb) => verb.json.json,
             Self::Backfill(verb) => verb.json.json,
             Self::Serve(verb) => verb.json.json,
             Self::Contracts(verb) => verb.is_json(),
@@ -221,6 +229,8 @@ fn run(arguments: Arguments) -> Result<Outcome, CliError> {
         Verb::Contracts(verb) => contracts::run(&verb, &context),
         Verb::Export(verb) => export::run(&verb, &context),
         Verb::Verify(_) => verify::run(&context),
+        Verb::Prove(verb) => prove::run(&verb, &context),
+        Verb::Check(verb) => check::run(&verb, &context),
         Verb::Status(_) => status::run(&context),
         Verb::Gaps(_) => gaps::run(&context),
         Verb::Reattribute(verb) => reattribute::run(&verb, &context),

@@ -11,6 +11,15 @@ const ENVELOPE_TYPE_TX: i32 = 2;
 /// `PUBLIC_KEY_TYPE_ED25519`, the word that a V0 transaction's source account lacks.
 const PUBLIC_KEY_TYPE_ED25519: [u8; 4] = [0; 4];
 
+/// The part of an envelope that its transaction's hash is made of, behind the network's id: envelope type and transaction
+/// (`TransactionSignaturePayload.taggedTransaction`, `Stellar-transaction.x`). No signature of the envelope's own is in it.
+#[must_use]
+pub fn tagged_transaction(envelope: &EnvelopeView<'_>) -> Vec<u8> {
+    let (kind, source): (i32, &[u8]) =
+        if envelope.is_v0() { (ENVELOPE_TYPE_TX, &PUBLIC_KEY_TYPE_ED25519) } else { (envelope.kind, &[]) };
+    [kind.to_be_bytes().as_slice(), source, envelope.body].concat()
+}
+
 /// The hash of an envelope's transaction: sha256 of network id, envelope type and transaction
 /// (`TransactionSignaturePayload`, `Stellar-transaction.x`).
 #[must_use]

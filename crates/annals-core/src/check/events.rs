@@ -13,7 +13,7 @@ use crate::proof::Invocation;
 pub(super) struct Extracted {
     /// Every event, in canonical order.
     pub events: Vec<Event>,
-    /// The invocations that emitted committed events, in apply order.
+    /// Every successful invocation, in apply order, those without an event too; none where no event is committed.
     pub invocations: Vec<Invocation>,
 }
 
@@ -48,6 +48,9 @@ pub(super) fn extract<'a>(
     }
     let mut out = extraction.out;
     out.events.sort_by_key(|event| event.position);
+    if !out.events.iter().any(|event| event.proof.is_proven()) {
+        out.invocations.clear();
+    }
     Ok(out)
 }
 
@@ -97,7 +100,8 @@ impl<'a> Extraction<'a> {
             .ok_or(LedgerFault::SuccessHash { seq, tx_order })
     }
 
-    /// Keeps the proof material of an invocation that committed to at least one event.
+    /// Keeps the proof material of an invocation. One without an event is kept too: only all of a ledger's invocations
+    /// show that a contract emitted nothing else in it.
     fn keep_invocation(
         &mut self,
         tx_order: u32,
@@ -105,10 +109,6 @@ impl<'a> Extraction<'a> {
         commitment: Option<Commitment<'_>>,
     ) -> Result<(), LedgerFault> {
         let Some(commitment) = commitment else { return Ok(()) };
-        let events = transaction.operations.first().map_or(0, Vec::len);
-        if events == commitment.uncommitted_prefix {
-            return Ok(());
-        }
         let tx_hash = transaction.result.tx_hash;
         let envelope = self.envelopes.get(&tx_hash).ok_or(LedgerFault::EnvelopeMissing { seq: self.seq, tx_order })?;
         self.out.invocations.push(Invocation {

@@ -8,16 +8,16 @@ use crate::event::ProofClass;
 /// XDR of `SCV_VOID`, which stands for a return value that `TransactionMetaV4` leaves out.
 const SCV_VOID: [u8; 4] = 1_u32.to_be_bytes();
 /// The last protocol whose asset events a source with backfill rewrites; later ones are emitted in today's format.
-const REWRITTEN_PROTOCOL_MAX: u32 = 22;
+pub(crate) const REWRITTEN_PROTOCOL_MAX: u32 = 22;
 /// The only protocol whose host put events in front of committed ones after hashing (the repair of entries that
 /// protocol 23's state archival had damaged).
-const RECONCILING_PROTOCOL: u32 = 23;
+pub(crate) const RECONCILING_PROTOCOL: u32 = 23;
 /// So many events are tried as such a prefix; each try hashes the whole rest, and the first transaction whose tries
 /// all fail ends the check of its ledger.
 const RECONCILIATION_PREFIX_MAX: usize = 256;
 
 /// Whether an invocation of `protocol` can have `uncommitted_prefix` events in front of its committed ones.
-pub(super) fn allows_prefix(protocol: u32, uncommitted_prefix: u32) -> bool {
+pub(crate) fn allows_prefix(protocol: u32, uncommitted_prefix: u32) -> bool {
     uncommitted_prefix == 0
         || (protocol == RECONCILING_PROTOCOL && uncommitted_prefix as usize <= RECONCILIATION_PREFIX_MAX)
 }

@@ -8,6 +8,7 @@
 
 mod assets;
 mod built;
+mod bundles;
 mod close_meta;
 mod corpus;
 mod creations;

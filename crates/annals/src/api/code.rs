@@ -21,6 +21,8 @@ pub enum Code {
     ContractRequired,
     /// A ledger sequence that is none.
     BadLedger,
+    /// Ledgers that no proof holds together.
+    BadRange,
     /// A limit that is no number.
     BadLimit,
     /// An order that is none.
@@ -47,6 +49,8 @@ pub enum Code {
     LedgerNotCovered,
     /// The ledger was scanned, by a source that gave no header.
     NoLedgerRow,
+    /// The archive keeps too little to prove it.
+    NotProvable,
     /// Another method than those that read.
     MethodNotAllowed,
     /// An answer that may be neither plain nor coded in a way the server knows.
@@ -73,7 +77,7 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 34] = [
         Self::BadRequest,
         Self::BadEncoding,
         Self::UnknownParameter,
@@ -82,6 +86,7 @@ impl Code {
         Self::BadAccount,
         Self::ContractRequired,
         Self::BadLedger,
+        Self::BadRange,
         Self::BadLimit,
         Self::BadOrder,
         Self::BadTypes,
@@ -95,6 +100,7 @@ impl Code {
         Self::EventNotFound,
         Self::LedgerNotCovered,
         Self::NoLedgerRow,
+        Self::NotProvable,
         Self::MethodNotAllowed,
         Self::NotAcceptable,
         Self::RequestTimeout,
@@ -124,6 +130,7 @@ impl Code {
                 ("CONTRACT_REQUIRED", "this archive holds some contracts: name one by contract_id")
             }
             Self::BadLedger => ("BAD_LEDGER", "a ledger is a whole number from 1 to 2147483647"),
+            Self::BadRange => ("BAD_RANGE", "to_ledger is the first ledger or at most 63 above: ask for fewer"),
             Self::BadLimit => ("BAD_LIMIT", "a limit is a whole number in digits"),
             Self::BadOrder => ("BAD_ORDER", "an order is asc or desc"),
             Self::BadTypes => ("BAD_TYPES", "types are symbols of 1 to 32 letters, digits or _, with commas between"),
@@ -146,6 +153,7 @@ impl Code {
                 ("LEDGER_NOT_COVERED", "the ledger was not scanned, so nothing can be said of it")
             }
             Self::NoLedgerRow => ("NO_LEDGER_ROW", "the ledger was scanned, from a source that gave no header"),
+            Self::NotProvable => ("NOT_PROVABLE", "the archive keeps too little of the ledger to prove it"),
             Self::MethodNotAllowed => ("METHOD_NOT_ALLOWED", "nothing can be written here: use GET, HEAD or OPTIONS"),
             Self::NotAcceptable => ("NOT_ACCEPTABLE", "an answer comes plain, or coded with gzip or zstd"),
             Self::RequestTimeout => ("REQUEST_TIMEOUT", "the request came too slowly"),
@@ -168,7 +176,8 @@ impl Code {
             | Self::UnknownContract
             | Self::EventNotFound
             | Self::LedgerNotCovered
-            | Self::NoLedgerRow => StatusCode::NOT_FOUND,
+            | Self::NoLedgerRow
+            | Self::NotProvable => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -186,6 +195,7 @@ impl Code {
             | Self::BadAccount
             | Self::ContractRequired
             | Self::BadLedger
+            | Self::BadRange
             | Self::BadLimit
             | Self::BadOrder
             | Self::BadTypes

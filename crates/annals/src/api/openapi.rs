@@ -47,7 +47,7 @@ fn error_code() -> Value {
     json!({
         "type": "string",
         "description": Code::ALL.map(line).join("\n"),
-        "enum": Code::ALL.map(Code::as_str),
+        "enum": Code::ALL.map(Code::as_str).as_slice(),
     })
 }
 

@@ -241,6 +241,43 @@ pub(super) const LEDGER: Route = Route {
     reads: true,
 };
 
+pub(super) const EVENT_PROOF: Route = Route {
+    path: "/v1/events/{id}/proof",
+    aliases: &[],
+    operation: "getEventProof",
+    about: "What ties one event to a ledger header, as a bundle that anybody can check offline: docs/proof-format.md. The \
+            bundle of an event that the protocol does not commit to, or that the source gave alone, says so.",
+    in_path: &[parameter("id", "EventId", "The event's id, the same that the network's RPC gives it.")],
+    in_query: &[],
+    answer: "ProofBundle",
+    codes: &[Code::BadEventId, Code::EventNotFound, Code::LedgerNotCovered, Code::NotProvable],
+    reads: true,
+};
+
+pub(super) const LEDGER_PROOF: Route = Route {
+    path: "/v1/ledgers/{seq}/proof",
+    aliases: &[],
+    operation: "getLedgerProof",
+    about: "All committed events of one contract in one ledger or in consecutive ones, as a bundle that proves that there \
+            is no other: docs/proof-format.md. The contract need not be one that the archive watches.",
+    in_path: &[parameter("seq", "LedgerSeq", "The first ledger's sequence number.")],
+    in_query: &[
+        parameter("contract_id", "ContractId", "The contract; needed."),
+        parameter("to_ledger", "LedgerSeq", "The last ledger, at most 63 above the first; the first where left out."),
+    ],
+    answer: "ProofBundle",
+    codes: &[
+        Code::BadContract,
+        Code::BadLedger,
+        Code::BadRange,
+        Code::ContractRequired,
+        Code::LedgerNotCovered,
+        Code::NoLedgerRow,
+        Code::NotProvable,
+    ],
+    reads: true,
+};
+
 pub(super) const DOCUMENT: Route = Route {
     path: "/v1/openapi.json",
     aliases: &[],
@@ -266,5 +303,17 @@ pub(super) const HEALTHZ: Route = Route {
 };
 
 /// Every route.
-pub(super) const ALL: [&Route; 10] =
-    [&HEALTH, &CONTRACTS, &EVENTS, &ACCOUNT_EVENTS, &CHECKPOINT, &REPLAY_WINDOW, &EVENT, &LEDGER, &DOCUMENT, &HEALTHZ];
+pub(super) const ALL: [&Route; 12] = [
+    &HEALTH,
+    &CONTRACTS,
+    &EVENTS,
+    &ACCOUNT_EVENTS,
+    &CHECKPOINT,
+    &REPLAY_WINDOW,
+    &EVENT,
+    &EVENT_PROOF,
+    &LEDGER,
+    &LEDGER_PROOF,
+    &DOCUMENT,
+    &HEALTHZ,
+];

@@ -9,6 +9,7 @@ use super::outcome::Outcome;
 use crate::backfill::BackfillError;
 use crate::config::ConfigError;
 use crate::export::ExportError;
+use crate::prove::ProveError;
 use crate::reattribute::ReattributeError;
 use crate::source::SourceError;
 use crate::store::StoreError;
@@ -37,6 +38,9 @@ pub(super) enum CliError {
     /// Events could not be read again.
     #[error(transparent)]
     Reattribute(#[from] ReattributeError),
+    /// An event cannot be proved.
+    #[error(transparent)]
+    Prove(#[from] ProveError),
     /// Signals cannot be waited for.
     #[error("signals cannot be waited for")]
     Signals(#[source] io::Error),
@@ -48,6 +52,15 @@ pub(super) enum CliError {
     Listen {
         /// The address.
         address: SocketAddr,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A file could not be read.
+    #[error("{} could not be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
         /// The cause.
         #[source]
         source: io::Error,
@@ -93,6 +106,8 @@ impl CliError {
             Self::Export(ExportError::Event { .. } | ExportError::Json { .. }) => "DAMAGED",
             Self::Reattribute(ReattributeError::Store(error)) => error.code(),
             Self::Reattribute(ReattributeError::UnknownContract(_)) => "UNKNOWN_CONTRACT",
+            Self::Prove(error) => error.code(),
+            Self::Unreadable { .. } => "NOT_READ",
             Self::Signals(_) => "NO_SIGNALS",
             Self::Listen { .. } => "NOT_LISTENING",
             Self::Export(ExportError::Write(_)) | Self::Output(_) | Self::File { .. } => "NOT_WRITTEN",
@@ -109,12 +124,15 @@ impl CliError {
             Self::Usage(_) | Self::Config(_) => Outcome::Usage,
             Self::Store(error)
             | Self::Reattribute(ReattributeError::Store(error))
+            | Self::Prove(ProveError::Store(error))
             | Self::Backfill(BackfillError::Store(error))
             | Self::Export(ExportError::Store(error)) => of_store(error),
             Self::Backfill(BackfillError::Source(_)) | Self::Source(_) => Outcome::Incomplete,
             Self::Backfill(_) | Self::Export(ExportError::Event { .. }) => Outcome::Contradicted,
+            Self::Prove(ProveError::Damaged(_)) => Outcome::Contradicted,
             Self::Export(ExportError::Json { .. } | ExportError::Write(_)) => Outcome::Incomplete,
             Self::Reattribute(ReattributeError::UnknownContract(_)) | Self::Signals(_) => Outcome::Incomplete,
+            Self::Prove(_) | Self::Unreadable { .. } => Outcome::Incomplete,
             Self::Output(_) | Self::File { .. } | Self::Listen { .. } => Outcome::Incomplete,
         }
     }

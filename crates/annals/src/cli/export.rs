@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::error::CliError;
 use super::outcome::Outcome;
 use super::{Context, EXIT_CODES};
-use crate::export::{self, Exported};
+use crate::export;
 
 /// How many bytes are gathered before they are written.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -58,10 +58,10 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, C
 }
 
 /// Writes to a temporary file beside `path` and gives it its name once it is whole and on the disk.
-fn to_file(
+pub(super) fn to_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<Exported, CliError>,
-) -> Result<Exported, CliError> {
+    write: impl FnOnce(&mut dyn Write) -> Result<T, CliError>,
+) -> Result<T, CliError> {
     let failed = |source| CliError::File { path: path.to_path_buf(), source };
     let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
         return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));

@@ -14,6 +14,7 @@ mod load;
 mod lookups;
 mod pages;
 mod program;
+mod proofs;
 mod refused;
 mod server;
 mod token;

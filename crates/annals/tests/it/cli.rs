@@ -7,5 +7,6 @@ mod disk;
 mod exporting;
 mod fixture;
 mod help;
+mod proving;
 mod usage;
 mod verifying;

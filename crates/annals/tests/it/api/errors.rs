@@ -12,8 +12,13 @@ use super::document::{codes, operations};
 use super::fake::{Fake, Mood, SECRET};
 use super::server::{Local, Served, whole};
 
-/// A path of a template that answers 200 over the whole archive.
+/// A path of a template that answers 200 over the whole archive, with the query that it needs.
 pub fn instance(template: &str) -> String {
+    bare(template) + &needed(template)
+}
+
+/// The same without its query.
+fn bare(template: &str) -> String {
     let event = super::archive::events_of(token(), CROWDED, CROWDED)[0].position;
     template
         .replace("{contract}", &token().to_string())
@@ -22,10 +27,15 @@ pub fn instance(template: &str) -> String {
         .replace("{seq}", &CROWDED.to_string())
 }
 
+/// The query that a path of a template needs.
+fn needed(template: &str) -> String {
+    if template == "/v1/ledgers/{seq}/proof" { format!("?contract_id={}", token()) } else { String::new() }
+}
+
 /// The same path with another value of its first parameter.
 fn with_segment(template: &str, value: &str) -> String {
     let (before, after) = (template.find('{').unwrap(), template.find('}').unwrap() + 1);
-    instance(&format!("{}{value}{}", &template[..before], &template[after..]))
+    bare(&format!("{}{value}{}", &template[..before], &template[after..]))
 }
 
 /// Longer than any answer takes.
@@ -52,9 +62,10 @@ fn bad_value(template: &str, code: &str) -> Reply {
         "BAD_LEDGER" if template.contains("{seq}") => return whole().get(&with_segment(template, "2147483648")),
         "BAD_LEDGER" if template.ends_with("/events") => "from_ledger=0",
         "BAD_LEDGER" => "at_ledger=0",
-        "BAD_ACCOUNT" => return whole().get(&instance(&template.replace("{account}", "GABC"))),
+        "BAD_ACCOUNT" => return whole().get(&bare(&template.replace("{account}", "GABC"))),
         "BAD_EVENT_ID" if template.contains("{id}") => return whole().get(&with_segment(template, "1-2")),
         "BAD_EVENT_ID" => "after_id=1-2",
+        "BAD_RANGE" => return whole().get(&format!("{}&to_ledger=1", instance(template))),
         "BAD_TYPES" => "types=a%20b",
         "BAD_TOPIC" => "topic3=AAAA",
         "BAD_TX_HASH" => "tx_hash=ff",
@@ -66,7 +77,7 @@ fn bad_value(template: &str, code: &str) -> Reply {
         other => panic!("no value gives {other}"),
     };
     let query = if code == "BAD_ENCODING" { "%FF=1" } else { name };
-    whole().get(&format!("{}?{query}", instance(template)))
+    whole().get(&format!("{}?{query}", bare(template)))
 }
 
 /// A reading of a store that answers too late, or not at all.
@@ -105,7 +116,7 @@ fn scoped() -> (Archive, Served) {
 }
 
 fn provoke(template: &str, code: &str) -> Reply {
-    let path = instance(template);
+    let (path, needed) = (bare(template), needed(template));
     let address = whole().address;
     match code {
         "BAD_REQUEST" => raw(format!("GET {path}\r\n\r\n").as_bytes()),
@@ -139,9 +150,16 @@ fn provoke(template: &str, code: &str) -> Reply {
             let beyond = annals_core::Position::before_all_txs(super::pages::seq(LAST + 1), 0);
             whole().get(&with_segment(template, &beyond.to_string()))
         }
-        "LEDGER_NOT_COVERED" => whole().get(&with_segment(template, &(LAST + 1).to_string())),
+        "LEDGER_NOT_COVERED" => whole().get(&(with_segment(template, &(LAST + 1).to_string()) + &needed)),
+        "NOT_PROVABLE" => {
+            let (archive, served) = scoped();
+            let database = rusqlite::Connection::open(archive.data_dir().join("annals.db")).unwrap();
+            database.execute_batch("DELETE FROM proof_invocations; DELETE FROM proofs;").unwrap();
+            served.get(&(path + &needed))
+        }
         "NO_LEDGER_ROW" => {
-            Local::over(Arc::new(Fake::new(Mood::Answers)), Limits::default()).get(&with_segment(template, "5"))
+            let path = with_segment(template, "5") + &needed;
+            Local::over(Arc::new(Fake::new(Mood::Answers)), Limits::default()).get(&path)
         }
         "CURSOR_MISMATCH" => {
             let first = whole().get(&format!("{path}?limit=1")).answers();
@@ -154,7 +172,7 @@ fn provoke(template: &str, code: &str) -> Reply {
             fake.roll_back();
             local.get(&format!("{path}?cursor={}", first["cursor"].as_str().unwrap()))
         }
-        "OVERLOADED" | "TIMED_OUT" | "INTERNAL" | "ARCHIVE_UNREADABLE" => failing(&path, code),
+        "OVERLOADED" | "TIMED_OUT" | "INTERNAL" | "ARCHIVE_UNREADABLE" => failing(&(path + &needed), code),
         other => bad_value(template, other),
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::binary::{Ran, annals};
 
-const HELPS: [(&str, &[&str]); 17] = [
+const HELPS: [(&str, &[&str]); 19] = [
     ("annals", &[]),
     ("backfill", &["backfill"]),
     ("serve", &["serve"]),
@@ -17,6 +17,8 @@ const HELPS: [(&str, &[&str]); 17] = [
     ("reattribute", &["reattribute"]),
     ("export", &["export"]),
     ("verify", &["verify"]),
+    ("prove", &["prove"]),
+    ("check", &["check"]),
     ("status", &["status"]),
     ("gaps", &["gaps"]),
     ("incidents", &["incidents"]),

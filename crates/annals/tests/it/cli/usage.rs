@@ -65,7 +65,7 @@ fn other_values_that_are_none_name_the_flag() {
 #[test]
 fn what_clap_refuses_is_one_line_too() {
     refused(&[], "a verb is missing");
-    refused(&["exprot"], "'exprot': a similar subcommand exists: 'export'");
+    refused(&["verfiy"], "'verfiy': a similar subcommand exists: 'verify'");
     refused(&["status", "--jsn"], "'--jsn' found: a similar argument exists: '--json'");
     refused(&["export", "--qqq"], "'--qqq' found: see `annals --help`");
     refused(&["export", "--format", "csv"], "csv");
