@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::{Key, Origin};
+use crate::source::AddressError;
 
 /// A value that its key cannot take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +60,9 @@ pub enum ConfigError {
     /// A value that its key cannot take.
     #[error(transparent)]
     BadValue(#[from] BadValue),
+    /// What is to be an address is none.
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// Two keys of one layer that exclude each other.
     #[error("{first} and {second} cannot both be given: {right}")]
     Conflict {
@@ -83,7 +87,10 @@ impl ConfigError {
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        "USAGE"
+        match self {
+            Self::Address(AddressError::Scheme { .. }) => "UNSUPPORTED_SCHEME",
+            _ => "USAGE",
+        }
     }
 }
 
