@@ -60,6 +60,12 @@ impl ChainBuilder {
         }
     }
 
+    /// The same chain, the next ledger of which closes about `unix_ms`, plus the time that its plan lets pass.
+    #[must_use]
+    pub fn resuming_at(self, unix_ms: u64) -> Self {
+        Self { clock_ms: unix_ms, ..self }
+    }
+
     /// The hash that the next ledger will link to.
     #[must_use]
     pub fn tip_hash(&self) -> LedgerHash {
@@ -111,6 +117,7 @@ impl ChainBuilder {
         let closing = Closing {
             seq: seq.get(),
             protocol,
+            upgrade_to: plan.upgrade_to,
             previous_hash: Hash(self.previous_hash.0),
             close_time_ms,
             close_time: plan.close_time,

@@ -4,11 +4,11 @@ use annals_core::hash::sha256;
 use stellar_xdr::{
     DependentTxCluster, ExtensionPoint, GeneralizedTransactionSet, Hash, LedgerCloseMeta, LedgerCloseMetaExt,
     LedgerCloseMetaV0, LedgerCloseMetaV1, LedgerCloseMetaV2, LedgerCloseValueSignature, LedgerHeader, LedgerHeaderExt,
-    LedgerHeaderHistoryEntry, LedgerHeaderHistoryEntryExt, NodeId, ParallelTxExecutionStage, ParallelTxsComponent,
+    LedgerHeaderHistoryEntry, LedgerHeaderHistoryEntryExt, LedgerUpgrade, NodeId, ParallelTxExecutionStage, ParallelTxsComponent,
     PublicKey, Signature, StellarValue, StellarValueExt, StellarValueProposedMsValue, StellarValueProposedValue,
     StellarValueSignedMsValue, TimePoint, TimePointMs, TransactionEnvelope, TransactionPhase, TransactionResultMeta,
     TransactionResultMetaV1, TransactionSet, TransactionSetV1, TxSetComponent, TxSetComponentTxsMaybeDiscountedFee,
-    Uint256, VecM,
+    Uint256, UpgradeEntryMeta, UpgradeType, VecM,
 };
 
 use crate::envelope::list_bytes;
@@ -26,6 +26,7 @@ const SIGNED_VALUES_SINCE: u32 = 12;
 pub(crate) struct Closing {
     pub(crate) seq: u32,
     pub(crate) protocol: u32,
+    pub(crate) upgrade_to: Option<u32>,
     pub(crate) previous_hash: Hash,
     pub(crate) close_time_ms: u64,
     pub(crate) close_time: CloseTime,
@@ -46,7 +47,7 @@ pub(crate) fn close(closing: &Closing, transactions: &[BuiltTx], fault: Option<F
                 ledger_header: entry(legacy_hash(&tx_set)),
                 tx_set,
                 tx_processing: list(transactions.iter().map(processing).collect()),
-                upgrades_processing: VecM::default(),
+                upgrades_processing: upgrades_processing(closing),
                 scp_info: VecM::default(),
             })
         }
@@ -57,7 +58,7 @@ pub(crate) fn close(closing: &Closing, transactions: &[BuiltTx], fault: Option<F
                 ledger_header: entry(hash_of(&tx_set)),
                 tx_set,
                 tx_processing: list(transactions.iter().map(processing).collect()),
-                upgrades_processing: VecM::default(),
+                upgrades_processing: upgrades_processing(closing),
                 scp_info: VecM::default(),
                 total_byte_size_of_live_soroban_state: 0,
                 evicted_keys: VecM::default(),
@@ -71,7 +72,7 @@ pub(crate) fn close(closing: &Closing, transactions: &[BuiltTx], fault: Option<F
                 ledger_header: entry(hash_of(&tx_set)),
                 tx_set,
                 tx_processing: list(transactions.iter().map(processing_v1).collect()),
-                upgrades_processing: VecM::default(),
+                upgrades_processing: upgrades_processing(closing),
                 scp_info: VecM::default(),
                 total_byte_size_of_live_soroban_state: 0,
                 evicted_keys: VecM::default(),
@@ -174,14 +175,26 @@ fn halves<T>(items: &[T]) -> core::slice::Chunks<'_, T> {
     items.chunks(items.len().div_ceil(2).max(1))
 }
 
+/// The upgrades as consensus agreed on them: each is the XDR of a `LedgerUpgrade`.
+fn upgrades(closing: &Closing) -> VecM<UpgradeType, 6> {
+    let encoded = closing.upgrade_to.map(|version| UpgradeType(list_bytes(encode(&LedgerUpgrade::Version(version)))));
+    list(encoded.into_iter().collect())
+}
+
+/// The upgrades as they were applied; that of the protocol's version alone changes no entry.
+fn upgrades_processing(closing: &Closing) -> VecM<UpgradeEntryMeta> {
+    let version = closing.upgrade_to.map(LedgerUpgrade::Version);
+    list(version.into_iter().map(|upgrade| UpgradeEntryMeta { upgrade, changes: no_changes() }).collect())
+}
+
 fn header(closing: &Closing, tx_set_hash: Hash, tx_set_result_hash: Hash) -> LedgerHeader {
     LedgerHeader {
-        ledger_version: closing.protocol,
+        ledger_version: closing.upgrade_to.unwrap_or(closing.protocol),
         previous_ledger_hash: closing.previous_hash.clone(),
         scp_value: StellarValue {
             tx_set_hash: if closing.empty_tx_set { Hash([0; 32]) } else { tx_set_hash.clone() },
             close_time: TimePoint(closing.close_time_ms / 1000),
-            upgrades: VecM::default(),
+            upgrades: upgrades(closing),
             ext: value_ext(closing, tx_set_hash),
         },
         tx_set_result_hash,

@@ -45,6 +45,9 @@ impl Format {
     /// Those of protocols that have contracts.
     pub const WITH_CONTRACTS: [Self; 3] = [Self::V1Meta3, Self::V1Meta4, Self::V2Meta4];
 
+    /// The newest protocol whose ledgers are known.
+    pub const NEWEST_PROTOCOL: u32 = 30;
+
     /// The protocol of a ledger that names none.
     #[must_use]
     pub fn default_protocol(self) -> u32 {
@@ -62,7 +65,7 @@ impl Format {
         match self.close_version() {
             CloseVersion::V0 => (1..=19).contains(&protocol),
             CloseVersion::V1 => (20..=22).contains(&protocol),
-            CloseVersion::V2 => (23..=30).contains(&protocol),
+            CloseVersion::V2 => (23..=Self::NEWEST_PROTOCOL).contains(&protocol),
         }
     }
 

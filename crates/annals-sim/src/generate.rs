@@ -68,6 +68,7 @@ pub fn random_plan(rng: &mut Rng, mix: Mix) -> LedgerPlan {
     LedgerPlan {
         transactions,
         protocol: Some(mix.protocol),
+        upgrade_to: None,
         elapsed_ms: if milliseconds { 700 + rng.below(4000) } else { 1000 * (4 + rng.below(4)) },
         close_time: if milliseconds { CloseTime::Milliseconds } else { CloseTime::Seconds },
         empty_tx_set,

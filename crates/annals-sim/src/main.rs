@@ -1,11 +1,17 @@
-//! Writes generated ledgers to disk: a SEP-54 lake, or a file of framed ledgers.
+//! Writes generated ledgers to disk: a SEP-54 lake, or a file of framed ledgers. Serves a simulated network.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use annals_core::{LedgerSeq, Network};
-use annals_sim::{BuiltLedger, Ending, Format, FramedWriter, LakeLayout, LakeWriter, Mix, random_chain};
+use annals_sim::clock::now_unix_ms;
+use annals_sim::{
+    BuiltLedger, Ending, Format, FramedWriter, LakeLayout, LakeWriter, Mix, NetworkOptions, RpcOptions, RpcServer,
+    SimNetwork, random_chain,
+};
 use anyhow::{Context as _, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -47,6 +53,36 @@ enum Command {
         #[command(flatten)]
         chain: ChainArgs,
     },
+    /// Serve a simulated network's RPC until stopped; prints its URL once it serves.
+    Rpc(RpcArgs),
+}
+
+#[derive(Debug, Args)]
+struct RpcArgs {
+    /// Where to listen; port 0 for any that is free.
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// How many ledgers close before it serves.
+    #[arg(long, default_value_t = 100)]
+    ledgers: u32,
+    /// The first ledger; the network upgrades and grows heavy at the same distance from it whatever it is.
+    #[arg(long, default_value_t = LedgerSeq::FIRST_EXPORTED)]
+    from: LedgerSeq,
+    /// How many ledgers close in a second from then on; 0 for none.
+    #[arg(long, default_value_t = 1.0)]
+    speed: f64,
+    /// Decides what is in them.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The passphrase of their network.
+    #[arg(long, default_value = "Annals Simulated Network")]
+    network_passphrase: String,
+    /// How many ledgers are kept.
+    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..))]
+    retention: u32,
+    /// Write a SEP-54 lake into this folder too.
+    #[arg(long)]
+    lake: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -144,7 +180,45 @@ fn main() -> anyhow::Result<()> {
             }
             Ok(())
         }
+        Command::Rpc(args) => serve(&args),
     }
+}
+
+/// Ledgers before now close as though they had all along, so that the latest is a fresh one; from then on each closes
+/// at the time that it is.
+fn serve(args: &RpcArgs) -> anyhow::Result<()> {
+    ensure!(args.speed.is_finite() && args.speed >= 0.0, "--speed is a number of ledgers a second, 0 or more");
+    let room = LedgerSeq::MAX.get() - args.from.get() + 1;
+    ensure!((1..=room).contains(&args.ledgers), "--ledgers is 1 to {room} from ledger {}", args.from);
+    let began = now_unix_ms().saturating_sub(u64::from(args.ledgers) * 5000);
+    let mut network = SimNetwork::with(NetworkOptions {
+        passphrase: args.network_passphrase.clone(),
+        retention_ledgers: args.retention,
+        first_close_ms: Some(began),
+        ..NetworkOptions::of_seed(args.seed).beginning_with(args.from)
+    });
+    if let Some(folder) = &args.lake {
+        network = network.writing_lake(folder, LakeLayout::default()).context("writing the lake's manifest")?;
+    }
+    for number in 0..u64::from(args.ledgers) {
+        network.close_next_at(began + number * 5000);
+    }
+    let options = RpcOptions { address: args.listen, ..RpcOptions::default() };
+    let server = RpcServer::start(network.ledgers(), options).with_context(|| format!("listening on {}", args.listen))?;
+    let mut out = std::io::stdout();
+    writeln!(out, "{}", server.url())?;
+    out.flush()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        if args.speed == 0.0 {
+            std::future::pending::<()>().await;
+        }
+        let mut ticks = tokio::time::interval(Duration::from_secs_f64(1.0 / args.speed));
+        loop {
+            ticks.tick().await;
+            network.close_next_at(now_unix_ms());
+        }
+    })
 }
 
 fn write_framed<W: Write>(writer: W, ledgers: impl Iterator<Item = BuiltLedger>) -> anyhow::Result<W> {

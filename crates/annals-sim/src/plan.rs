@@ -280,8 +280,12 @@ pub enum CloseTime {
 pub struct LedgerPlan {
     /// Its transactions, in apply order.
     pub transactions: Vec<TxPlan>,
-    /// Its protocol; none for the format's default.
+    /// The protocol that its transactions run under; none for the format's default. One that is not known yet comes
+    /// in the newest form.
     pub protocol: Option<u32>,
+    /// The protocol that it upgrades the network to: `LEDGER_UPGRADE_VERSION` among the upgrades of its header, whose
+    /// `ledgerVersion` says this already (upgrades are applied last, and before the header is hashed).
+    pub upgrade_to: Option<u32>,
     /// Time since the ledger before, in milliseconds.
     pub elapsed_ms: u32,
     /// How its header says when it closed.
@@ -299,6 +303,7 @@ impl LedgerPlan {
         Self {
             transactions,
             protocol: None,
+            upgrade_to: None,
             elapsed_ms: 5000,
             close_time: CloseTime::Seconds,
             empty_tx_set: false,
@@ -315,7 +320,7 @@ impl LedgerPlan {
     /// Panics on what no network could run.
     pub(crate) fn assert_possible(&self, format: Format) {
         let protocol = self.protocol.unwrap_or(format.default_protocol());
-        assert!(format.carries(protocol), "ledgers of protocol {protocol} are not handed out as {format:?}");
+        assert!(format.carries(protocol.min(Format::NEWEST_PROTOCOL)), "ledgers of protocol {protocol} are not handed out as {format:?}");
         assert!(!self.empty_tx_set || protocol >= 28, "empty transaction sets came with protocol 28");
         assert!(!self.empty_tx_set || self.transactions.is_empty(), "an empty transaction set holds no transaction");
         let milliseconds = self.close_time == CloseTime::Milliseconds;
