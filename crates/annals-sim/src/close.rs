@@ -4,11 +4,11 @@ use annals_core::hash::sha256;
 use stellar_xdr::{
     DependentTxCluster, ExtensionPoint, GeneralizedTransactionSet, Hash, LedgerCloseMeta, LedgerCloseMetaExt,
     LedgerCloseMetaV0, LedgerCloseMetaV1, LedgerCloseMetaV2, LedgerCloseValueSignature, LedgerHeader, LedgerHeaderExt,
-    LedgerHeaderHistoryEntry, LedgerHeaderHistoryEntryExt, LedgerUpgrade, NodeId, ParallelTxExecutionStage, ParallelTxsComponent,
-    PublicKey, Signature, StellarValue, StellarValueExt, StellarValueProposedMsValue, StellarValueProposedValue,
-    StellarValueSignedMsValue, TimePoint, TimePointMs, TransactionEnvelope, TransactionPhase, TransactionResultMeta,
-    TransactionResultMetaV1, TransactionSet, TransactionSetV1, TxSetComponent, TxSetComponentTxsMaybeDiscountedFee,
-    Uint256, UpgradeEntryMeta, UpgradeType, VecM,
+    LedgerHeaderHistoryEntry, LedgerHeaderHistoryEntryExt, LedgerUpgrade, NodeId, ParallelTxExecutionStage,
+    ParallelTxsComponent, PublicKey, Signature, StellarValue, StellarValueExt, StellarValueProposedMsValue,
+    StellarValueProposedValue, StellarValueSignedMsValue, TimePoint, TimePointMs, TransactionEnvelope,
+    TransactionPhase, TransactionResultMeta, TransactionResultMetaV1, TransactionSet, TransactionSetV1, TxSetComponent,
+    TxSetComponentTxsMaybeDiscountedFee, Uint256, UpgradeEntryMeta, UpgradeType, VecM,
 };
 
 use crate::envelope::list_bytes;

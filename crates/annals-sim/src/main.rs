@@ -204,7 +204,8 @@ fn serve(args: &RpcArgs) -> anyhow::Result<()> {
         network.close_next_at(began + number * 5000);
     }
     let options = RpcOptions { address: args.listen, ..RpcOptions::default() };
-    let server = RpcServer::start(network.ledgers(), options).with_context(|| format!("listening on {}", args.listen))?;
+    let server =
+        RpcServer::start(network.ledgers(), options).with_context(|| format!("listening on {}", args.listen))?;
     let mut out = std::io::stdout();
     writeln!(out, "{}", server.url())?;
     out.flush()?;

@@ -320,7 +320,10 @@ impl LedgerPlan {
     /// Panics on what no network could run.
     pub(crate) fn assert_possible(&self, format: Format) {
         let protocol = self.protocol.unwrap_or(format.default_protocol());
-        assert!(format.carries(protocol.min(Format::NEWEST_PROTOCOL)), "ledgers of protocol {protocol} are not handed out as {format:?}");
+        assert!(
+            format.carries(protocol.min(Format::NEWEST_PROTOCOL)),
+            "ledgers of protocol {protocol} are not handed out as {format:?}"
+        );
         assert!(!self.empty_tx_set || protocol >= 28, "empty transaction sets came with protocol 28");
         assert!(!self.empty_tx_set || self.transactions.is_empty(), "an empty transaction set holds no transaction");
         let milliseconds = self.close_time == CloseTime::Milliseconds;

@@ -116,12 +116,8 @@ impl RpcServer {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let exchange = Arc::new(Exchange {
-            ledgers: Mutex::new(ledgers),
-            script: Mutex::default(),
-            seen: Seen::new(),
-            options,
-        });
+        let exchange =
+            Arc::new(Exchange { ledgers: Mutex::new(ledgers), script: Mutex::default(), seen: Seen::new(), options });
         let (stop, stopped) = watch::channel(false);
         let served = Arc::clone(&exchange);
         let serve = move || {

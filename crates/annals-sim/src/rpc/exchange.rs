@@ -124,8 +124,7 @@ impl Exchange {
     /// Notes the request, and asks the script.
     fn meet(&self, method: &str, params: &Value) -> Vec<Misbehaviour> {
         let begins_with = method::begins_with(method, params);
-        let misbehaviours =
-            self.script.lock().unwrap_or_else(PoisonError::into_inner).take(method, begins_with);
+        let misbehaviours = self.script.lock().unwrap_or_else(PoisonError::into_inner).take(method, begins_with);
         self.seen.add(method, params, begins_with, !misbehaviours.is_empty());
         misbehaviours
     }

@@ -93,7 +93,8 @@ impl<'a> Replica<'a> {
         let from = (*seqs.start()).max(self.oldest);
         let to = (*seqs.end()).min(self.served_to);
         let omitted = |seq: u32| {
-            let holds = |range: &LedgerRange| (range.from_inclusive().get()..=range.to_inclusive().get()).contains(&seq);
+            let holds =
+                |range: &LedgerRange| (range.from_inclusive().get()..=range.to_inclusive().get()).contains(&seq);
             self.omitted.iter().any(holds)
         };
         self.within(from..=to).filter(move |ledger| !omitted(ledger.seq))

@@ -33,9 +33,7 @@ fn every_ledger_of_a_network_passes_the_check_and_links() {
         previous = Some(ledger.hash);
     }
     let records = network.records().map(|record| (record.seq, record.hash, record.events, record.digest));
-    let kept = network.kept().map(|built| {
-        (built.seq, built.hash, built.events.len(), EventsDigest::of(&built.events))
-    });
+    let kept = network.kept().map(|built| (built.seq, built.hash, built.events.len(), EventsDigest::of(&built.events)));
     assert!(records.eq(kept));
 }
 
@@ -86,20 +84,18 @@ fn a_ledger_closes_when_it_is_told_to_and_always_after_the_one_before() {
         first_close_ms: Some(1_700_000_000_000),
         ..NetworkOptions::of_seed(1)
     });
-    let closes: Vec<_> = [1_700_000_000_400, 1_700_000_000_600, 1_700_000_005_000, 1_700_000_005_250, 1_700_000_005_250]
-        .map(|unix_ms| network.close_next_at(unix_ms).close_time_ms)
-        .to_vec();
+    let closes: Vec<_> =
+        [1_700_000_000_400, 1_700_000_000_600, 1_700_000_005_000, 1_700_000_005_250, 1_700_000_005_250]
+            .map(|unix_ms| network.close_next_at(unix_ms).close_time_ms)
+            .to_vec();
     let right = [1_700_000_000_000, 1_700_000_001_000, 1_700_000_005_000, 1_700_000_005_250, 1_700_000_005_251];
     assert_eq!(closes, right);
 }
 
 #[test]
 fn a_network_may_upgrade_to_a_protocol_that_nobody_knows() {
-    let mut network = SimNetwork::with(NetworkOptions {
-        protocol: 30,
-        upgrades: vec![(seq(5), 31)],
-        ..NetworkOptions::of_seed(1)
-    });
+    let mut network =
+        SimNetwork::with(NetworkOptions { protocol: 30, upgrades: vec![(seq(5), 31)], ..NetworkOptions::of_seed(1) });
     network.close_many(8);
     let protocols: Vec<_> = network.kept().map(|ledger| header(ledger).ledger_version).collect();
     assert_eq!(protocols, [30, 30, 30, 31, 31, 31, 31, 31]);

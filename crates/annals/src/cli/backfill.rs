@@ -8,7 +8,10 @@ use super::output::grouped;
 use super::{Context, EXIT_CODES, Json, progress};
 use crate::backfill::{self, Job, Summary};
 use crate::config::{ConfigError, Flags, Key, SourceChoice};
-use crate::source::{FramedSource, LakeOptions, LakeSource, LedgerSource, RpcOptions, RpcSource, Timeouts};
+use crate::source::{
+    FramedSource, LakeOptions, LakeSource, LedgerSource, RemoteLakeOptions, RemoteLakeSource, RpcOptions, RpcSource,
+    Timeouts,
+};
 use crate::store::{SqliteStore, Store as _, StoreError};
 
 const AFTER_HELP: &str = "\
@@ -122,7 +125,10 @@ fn open_source(choice: SourceChoice, context: &Context) -> Result<Box<dyn Ledger
     let clock = context.clock.clone();
     Ok(match choice {
         SourceChoice::Lake { path, mixed_layout } => Box::new(LakeSource::open(path, LakeOptions { mixed_layout })?),
-        SourceChoice::RemoteLake { .. } => todo!(),
+        SourceChoice::RemoteLake { address } => {
+            let options = RemoteLakeOptions { timeouts: Timeouts::default(), seed: clock.now_unix_ms() };
+            Box::new(RemoteLakeSource::open(address, options, clock)?)
+        }
         SourceChoice::Ledgers { path } => Box::new(FramedSource::open(path)?),
         SourceChoice::Rpc { addresses } => {
             let options = RpcOptions { timeouts: Timeouts::default(), seed: clock.now_unix_ms() };

@@ -60,9 +60,14 @@ pub enum ConfigError {
     /// A value that its key cannot take.
     #[error(transparent)]
     BadValue(#[from] BadValue),
-    /// What is to be an address is none.
-    #[error(transparent)]
-    Address(#[from] AddressError),
+    /// What is to be an address is none. It is not repeated: it may hold a secret.
+    #[error("{given}: {fault}")]
+    Address {
+        /// The key, as it is spelled there.
+        given: String,
+        /// What is wrong with the address.
+        fault: AddressError,
+    },
     /// Two keys of one layer that exclude each other.
     #[error("{first} and {second} cannot both be given: {right}")]
     Conflict {
@@ -88,7 +93,7 @@ impl ConfigError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Address(AddressError::Scheme { .. }) => "UNSUPPORTED_SCHEME",
+            Self::Address { fault: AddressError::Scheme { .. }, .. } => "UNSUPPORTED_SCHEME",
             _ => "USAGE",
         }
     }

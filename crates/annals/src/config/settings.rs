@@ -96,24 +96,28 @@ impl Settings {
     /// [`ConfigError`], also when one layer names two sources.
     pub fn source(&self) -> Result<Option<SourceChoice>, ConfigError> {
         let lake = match self.path(Key::Lake)? {
-            Some((path, given)) => Some((self.lake(path)?, given)),
+            Some((path, given)) => Some((self.lake(path, &given)?, given)),
             None => None,
         };
         let ledgers = self.path(Key::Ledgers)?.map(|(path, given)| (SourceChoice::Ledgers { path }, given));
-        let addresses = self.many(Key::Rpc, |text| Address::parse(text).map_err(|_| "an http:// or https:// address"))?;
-        let rpc = self.layers.get(Key::Rpc)?.map(|given| (SourceChoice::Rpc { addresses }, given));
+        let rpc = match self.layers.get(Key::Rpc)? {
+            Some(given) => {
+                let addresses =
+                    given.values.iter().map(|text| address(Key::Rpc, &given, text)).collect::<Result<_, _>>()?;
+                Some((SourceChoice::Rpc { addresses }, given))
+            }
+            None => None,
+        };
         let right = "ledgers come from one source at a time";
         winner([(Key::Lake, lake), (Key::Ledgers, ledgers), (Key::Rpc, rpc)], right)
     }
 
     /// A lake is a folder unless it has the form of an address.
-    fn lake(&self, path: PathBuf) -> Result<SourceChoice, ConfigError> {
-        let has_scheme = |text: &&str| text.contains("://");
-        let read = match path.to_str().filter(has_scheme).map(Address::parse) {
-            None => return Ok(SourceChoice::Lake { path, mixed_layout: self.mixed_layout()? }),
-            Some(read) => read,
-        };
-        read.map(|address| SourceChoice::RemoteLake { address }).map_err(ConfigError::Address)
+    fn lake(&self, path: PathBuf, given: &Given) -> Result<SourceChoice, ConfigError> {
+        match path.to_str().filter(|text| text.contains("://")) {
+            Some(text) => Ok(SourceChoice::RemoteLake { address: address(Key::Lake, given, text)? }),
+            None => Ok(SourceChoice::Lake { path, mixed_layout: self.mixed_layout()? }),
+        }
     }
 
     fn mixed_layout(&self) -> Result<bool, ConfigError> {
@@ -221,6 +225,10 @@ impl Settings {
         };
         values.iter().map(read_one).collect()
     }
+}
+
+fn address(key: Key, given: &Given, text: &str) -> Result<Address, ConfigError> {
+    Address::parse(text).map_err(|fault| ConfigError::Address { given: given.origin.spell(key), fault })
 }
 
 /// Reads the one value of a key; its last, should there be more.

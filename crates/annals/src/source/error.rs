@@ -1,6 +1,5 @@
 //! What went wrong at a source, typed by what the caller does next.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use annals_core::decode::DecodeError;
@@ -13,26 +12,26 @@ use super::{NextStep, RequestFault, RequestFaultKind};
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// Nothing is there.
-    #[error("{} does not exist: check the path", path.display())]
+    #[error("{place} does not exist: check the path")]
     NotFound {
-        /// The path.
-        path: PathBuf,
+        /// The path or address.
+        place: String,
     },
     /// What is there is no source of this kind.
-    #[error("{} is not {expected}: {reason}", path.display())]
+    #[error("{place} is not {expected}: {reason}")]
     NotASource {
-        /// The path.
-        path: PathBuf,
+        /// The path or address.
+        place: String,
         /// What was expected there.
         expected: &'static str,
         /// What was found.
         reason: String,
     },
     /// The lake's manifest cannot be understood.
-    #[error("the manifest {} cannot be used: {reason}; mend it or remove it", path.display())]
+    #[error("the manifest {place} cannot be used: {reason}; mend it or remove it")]
     BadManifest {
         /// The manifest.
-        path: PathBuf,
+        place: String,
         /// What is wrong with it.
         reason: &'static str,
         /// What the JSON reader says, where it has a say.
@@ -40,18 +39,27 @@ pub enum SourceError {
         source: Option<serde_json::Error>,
     },
     /// The lake's manifest names a compression that SEP-54 does not know.
-    #[error("the manifest {} names the compression {compression:?}; only zstd is read", path.display())]
+    #[error("the manifest {place} names the compression {compression:?}; only zstd is read")]
     UnsupportedCompression {
         /// The manifest.
-        path: PathBuf,
+        place: String,
         /// The compression.
         compression: String,
     },
+    /// A lake that cannot be listed does not say how it is laid out.
+    #[error(
+        "{place} has no manifest that says its layout, and no object of the range is found where lakes commonly have \
+         them: check the address and the range, or put a .config.json there"
+    )]
+    UnknownLayout {
+        /// The lake.
+        place: String,
+    },
     /// The lake's objects hold different numbers of ledgers.
-    #[error("{} mixes objects of {first} and of {second} ledgers: pass --mixed-layout if that is meant", path.display())]
+    #[error("{place} mixes objects of {first} and of {second} ledgers: pass --mixed-layout if that is meant")]
     MixedLayout {
         /// The lake.
-        path: PathBuf,
+        place: String,
         /// Ledgers an object, as found first.
         first: u64,
         /// Ledgers an object, as found later.
@@ -83,10 +91,10 @@ pub enum SourceError {
         latest: LedgerSeq,
     },
     /// Reading failed; trying again may help.
-    #[error("{} could not be read", path.display())]
+    #[error("{place} could not be read")]
     Transient {
-        /// The path.
-        path: PathBuf,
+        /// The path or address.
+        place: String,
         /// The cause.
         #[source]
         source: std::io::Error,
@@ -102,6 +110,7 @@ impl SourceError {
             Self::NotASource { .. } => "NOT_A_SOURCE",
             Self::BadManifest { .. } => "BAD_MANIFEST",
             Self::UnsupportedCompression { .. } => "UNSUPPORTED_COMPRESSION",
+            Self::UnknownLayout { .. } => "UNKNOWN_LAYOUT",
             Self::MixedLayout { .. } => "MIXED_LAYOUT",
             Self::NoEndpoint(fault) => endpoint_code(&fault.kind),
             Self::NetworksDiffer { .. } => "NETWORKS_DIFFER",

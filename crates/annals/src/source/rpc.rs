@@ -55,11 +55,7 @@ impl RpcSource {
     ///
     /// # Panics
     /// When there is no address.
-    pub fn connect(
-        addresses: &[Address],
-        options: RpcOptions,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Self, SourceError> {
+    pub fn connect(addresses: &[Address], options: RpcOptions, clock: Arc<dyn Clock>) -> Result<Self, SourceError> {
         assert!(!addresses.is_empty(), "a source has an endpoint");
         let http = HttpClient::new(options.timeouts);
         let endpoint = |address: &Address| {
@@ -100,7 +96,12 @@ fn find_network(pool: &Pool) -> Result<String, SourceError> {
                     let (first, passphrase) = found.get_or_insert_with(|| (endpoint.name(), claimed.clone()));
                     if *passphrase != claimed {
                         let (first, passphrase) = (first.clone(), passphrase.clone());
-                        return Err(SourceError::NetworksDiffer { first, passphrase, second: endpoint.name(), claimed });
+                        return Err(SourceError::NetworksDiffer {
+                            first,
+                            passphrase,
+                            second: endpoint.name(),
+                            claimed,
+                        });
                     }
                     endpoint.network_is_known();
                 }
@@ -141,7 +142,9 @@ impl LedgerSource for RpcSource {
     fn check_range(&self, range: LedgerRange) -> Result<(), SourceError> {
         let latest = self.tips().into_iter().filter_map(|(_, tip)| tip.ok()).map(|tip| tip.latest).max();
         match latest.filter(|latest| *latest < range.from_inclusive()) {
-            Some(latest) => Err(SourceError::AboveTip { source_name: self.name(), from: range.from_inclusive(), latest }),
+            Some(latest) => {
+                Err(SourceError::AboveTip { source_name: self.name(), from: range.from_inclusive(), latest })
+            }
             None => Ok(()),
         }
     }

@@ -63,9 +63,8 @@ pub(super) fn page(params: &EventsParams, replica: &Replica<'_>, options: &RpcOp
     }
     let mut found = Vec::new();
     for ledger in replica.served(from..=to_exclusive - 1) {
-        let contents = ledger
-            .contents()
-            .ok_or_else(|| RpcError::invalid_request("db read failed for requested parameter"))?;
+        let contents =
+            ledger.contents().ok_or_else(|| RpcError::invalid_request("db read failed for requested parameter"))?;
         let behind = contents.events.partition_point(|event| (event.toid, event.index) < (start.toid, start.index));
         let wanted = contents.events[behind..].iter().filter(|event| filters.take(event));
         found.extend(wanted.take(limit - found.len()).map(|event| (event.id(), info(event, &ledger, options))));
@@ -101,9 +100,9 @@ fn checked(params: &EventsParams, options: &RpcOptions) -> Result<(Cursor, Filte
         (Some(_), start) if start.or(end).is_some() => {
             return Err(RpcError::invalid_params("ledger ranges and cursor cannot both be set"));
         }
-        (Some(cursor), _) => Cursor::parse(cursor)
-            .ok_or_else(|| RpcError::invalid_params(format!("invalid event id {cursor}")))?
-            .next(),
+        (Some(cursor), _) => {
+            Cursor::parse(cursor).ok_or_else(|| RpcError::invalid_params(format!("invalid event id {cursor}")))?.next()
+        }
         (None, Some(start)) => Cursor { toid: toid(start, 0, 0), index: 0 },
         (None, None) => return Err(RpcError::invalid_params("startLedger must be positive")),
     };

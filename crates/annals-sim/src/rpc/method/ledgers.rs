@@ -68,9 +68,9 @@ fn outside(start: u32, ends: &Ends) -> RpcError {
 }
 
 fn after(cursor: &str, ends: &Ends) -> Result<u32, RpcError> {
-    let seq: u32 = cursor.parse().map_err(|_| {
-        RpcError::invalid_params(format!("strconv.ParseUint: parsing {cursor:?}: invalid syntax"))
-    })?;
+    let seq: u32 = cursor
+        .parse()
+        .map_err(|_| RpcError::invalid_params(format!("strconv.ParseUint: parsing {cursor:?}: invalid syntax")))?;
     within(seq.wrapping_add(1), ends).ok_or_else(|| {
         let (oldest, latest) = (ends.oldest.seq, ends.latest.seq);
         RpcError::invalid_params(format!(

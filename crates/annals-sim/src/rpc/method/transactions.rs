@@ -29,9 +29,10 @@ pub(super) fn page(params: &PageParams, replica: &Replica<'_>, options: &RpcOpti
     let mut transactions = Vec::new();
     let mut cursor = 0;
     for seq in start.ledger..=ends.latest.seq {
-        let ledger = replica.served(seq..=seq).next().ok_or_else(|| {
-            RpcError::invalid_params(format!("database does not contain metadata for ledger: {seq}"))
-        })?;
+        let ledger = replica
+            .served(seq..=seq)
+            .next()
+            .ok_or_else(|| RpcError::invalid_params(format!("database does not contain metadata for ledger: {seq}")))?;
         let from = if seq == start.ledger { start.tx } else { 1 };
         cursor = toid(seq, 0, 1);
         for transaction in read(&ledger, replica)?.iter().filter(|transaction| transaction.order >= from) {
@@ -77,11 +78,11 @@ fn checked(params: &PageParams, ends: &Ends, options: &RpcOptions) -> Result<Sta
     Pagination::check_limit(pagination, options.transactions_max).map_err(|error| invalid(&error))?;
     check_format(params.xdr_format.as_deref()).map_err(|error| invalid(&error))?;
     let Some(cursor) = cursor else { return Ok(Start { ledger: start, tx: 1 }) };
-    let position: i64 = cursor.parse().map_err(|_| {
-        RpcError::invalid_params(format!("strconv.ParseInt: parsing {cursor:?}: invalid syntax"))
-    })?;
-    let position = u64::try_from(position)
-        .map_err(|_| RpcError::invalid_params("cursor ledger sequence cannot be negative"))?;
+    let position: i64 = cursor
+        .parse()
+        .map_err(|_| RpcError::invalid_params(format!("strconv.ParseInt: parsing {cursor:?}: invalid syntax")))?;
+    let position =
+        u64::try_from(position).map_err(|_| RpcError::invalid_params("cursor ledger sequence cannot be negative"))?;
     let ledger = u32::try_from(position >> 32).expect("a 64-bit number shifted by 32 fits 32 bits");
     Ok(Start { ledger, tx: (position as u32 >> 12) + 1 })
 }

@@ -139,7 +139,10 @@ fn parameters_that_are_wrong_are_named_in_the_nodes_words() {
     for (params, text) in [
         (json!({}), "startLedger must be positive"),
         (json!({ "startLedger": 0 }), "startLedger must be positive"),
-        (json!({ "startLedger": 5, "pagination": { "cursor": cursor } }), "ledger ranges and cursor cannot both be set"),
+        (
+            json!({ "startLedger": 5, "pagination": { "cursor": cursor } }),
+            "ledger ranges and cursor cannot both be set",
+        ),
         (json!({ "endLedger": 5, "pagination": { "cursor": cursor } }), "ledger ranges and cursor cannot both be set"),
         (json!({ "startLedger": 5, "pagination": { "limit": 10_001 } }), "limit must not exceed 10000"),
         (json!({ "startLedger": 5, "filters": [{}, {}, {}, {}, {}, {}] }), "maximum 5 filters per request"),
@@ -180,9 +183,10 @@ fn d1_filters_take_events_by_topic_count_unless_they_end_open() {
     use annals_sim::{ChainBuilder, EventPlan, Format, LedgerPlan, TxPlan};
     let contract = value::contract(1);
     let word = value::symbol;
-    let topics = [vec![word("transfer")], vec![word("transfer"), word("a")], vec![word("transfer"), word("a"), word("b")]]
-        .into_iter()
-        .chain([vec![word("mint"), word("a")], vec![]]);
+    let topics =
+        [vec![word("transfer")], vec![word("transfer"), word("a")], vec![word("transfer"), word("a"), word("b")]]
+            .into_iter()
+            .chain([vec![word("mint"), word("a")], vec![]]);
     let events = topics.map(|topics| EventPlan::new(contract, topics, ScVal::Void)).collect();
     let mut chain = ChainBuilder::new(&super::super::network(), seq(2), 1, Format::V2Meta4);
     let plan = TxPlan { charge: 0, refund: 0, ..TxPlan::invocation(contract, events) };

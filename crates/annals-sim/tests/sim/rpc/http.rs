@@ -26,7 +26,10 @@ fn what_is_no_call_is_refused_as_the_node_refuses_it() {
 fn a_node_says_of_itself_what_it_is() {
     let (network, server) = served(1, 50);
     let health = result(&server, "getHealth", &Value::Null);
-    assert_eq!((&health["status"], &health["latestLedger"], &health["oldestLedger"]), (&json!("healthy"), &json!(51), &json!(2)));
+    assert_eq!(
+        (&health["status"], &health["latestLedger"], &health["oldestLedger"]),
+        (&json!("healthy"), &json!(51), &json!(2))
+    );
     assert!(health["latestLedgerCloseTime"].is_string());
     assert_eq!(health["ledgerRetentionWindow"], 4096);
     let answer = result(&server, "getNetwork", &json!({}));

@@ -65,11 +65,7 @@ fn ledgers_outside_the_range_are_refused_in_the_nodes_words() {
             -32600,
             "startLedger (5) and cursor (7) cannot both be set".to_owned(),
         ),
-        (
-            json!({ "startLedger": 5, "pagination": { "limit": 201 } }),
-            -32600,
-            "limit must not exceed 200".to_owned(),
-        ),
+        (json!({ "startLedger": 5, "pagination": { "limit": 201 } }), -32600, "limit must not exceed 200".to_owned()),
         (
             json!({ "startLedger": 5, "xdrFormat": "yaml" }),
             -32600,

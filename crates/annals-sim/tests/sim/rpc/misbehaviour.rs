@@ -182,7 +182,8 @@ fn an_edited_ledger_is_edited_in_every_answer() {
 fn cursors_repeat_and_go_in_circles() {
     let (_network, server) = served(1, 40);
     server.play(Script::new().on(When::method("getLedgers").call(2), Misbehaviour::cursor("3")));
-    let page = |cursor: &Value| result(&server, "getLedgers", &json!({ "pagination": { "cursor": cursor, "limit": 4 } }));
+    let page =
+        |cursor: &Value| result(&server, "getLedgers", &json!({ "pagination": { "cursor": cursor, "limit": 4 } }));
     let first = page(&json!("3"));
     let second = page(&first["cursor"]);
     assert_eq!((&first["cursor"], &second["cursor"]), (&json!("7"), &json!("3")));

@@ -67,7 +67,10 @@ fn an_unknown_transaction_is_not_found_and_a_hash_that_is_none_is_refused() {
     let (_network, server) = served(3, 10);
     let hash = "00".repeat(32);
     let answer = result(&server, "getTransaction", &json!({ "hash": hash }));
-    assert_eq!((&answer["status"], &answer["txHash"], &answer["createdAt"]), (&json!("NOT_FOUND"), &json!(hash), &json!("0")));
+    assert_eq!(
+        (&answer["status"], &answer["txHash"], &answer["createdAt"]),
+        (&json!("NOT_FOUND"), &json!(hash), &json!("0"))
+    );
     assert!(answer.get("envelopeXdr").is_none());
     assert_eq!(
         error(&server, "getTransaction", &json!({ "hash": "00" })),
@@ -85,7 +88,10 @@ fn ranges_and_cursors_of_transactions_are_those_of_the_node() {
     }
     let both = json!({ "startLedger": 2, "pagination": { "cursor": "1" } });
     assert_eq!(error(&server, "getTransactions", &both).0, -32600);
-    assert_eq!(error(&server, "getTransactions", &json!({ "startLedger": 2, "pagination": { "limit": 201 } })).0, -32600);
+    assert_eq!(
+        error(&server, "getTransactions", &json!({ "startLedger": 2, "pagination": { "limit": 201 } })).0,
+        -32600
+    );
     let trimmed = json!({ "pagination": { "cursor": ((1_u64 << 32) + 1).to_string() } });
     let text = "database does not contain metadata for ledger: 1";
     assert_eq!(error(&server, "getTransactions", &trimmed), (-32602, text.to_owned()));
@@ -100,7 +106,9 @@ fn ranges_and_cursors_of_transactions_are_those_of_the_node() {
 
 #[test]
 fn ledgers_of_every_form_have_transactions_and_events() {
-    for (format, protocol) in [(Format::V0Meta2, 19), (Format::V1Meta3, 22), (Format::V1Meta4, 22), (Format::V2Meta4, 23)] {
+    for (format, protocol) in
+        [(Format::V0Meta2, 19), (Format::V1Meta3, 22), (Format::V1Meta4, 22), (Format::V2Meta4, 23)]
+    {
         let ledgers = chain(format, protocol, 5, 20);
         let held = HeldLedgers::of(&network(), ledgers.iter().map(|ledger| ledger.xdr.clone())).unwrap();
         let server = RpcServer::start(held, RpcOptions::default()).unwrap();

@@ -19,7 +19,7 @@ pub struct Address {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// It is none at all.
-    #[error("an address of a server does not read as one: give it as https://host/path")]
+    #[error("this is no address of a server: give it as https://host/path")]
     Unreadable,
     /// It is one of something that is not read.
     #[error("addresses of {scheme}:// are not read: give the https:// address of the same")]
@@ -102,7 +102,10 @@ mod tests {
             ("https://rpc.example/5f4dcc3b5aa765d61d8327deb882cf99/", "https://rpc.example/…/"),
             ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
             ("http://[::1]:8000", "http://[::1]:8000"),
-            ("https://a.example/aws-public-blockchain/v1.1/stellar", "https://a.example/aws-public-blockchain/v1.1/stellar"),
+            (
+                "https://a.example/aws-public-blockchain/v1.1/stellar",
+                "https://a.example/aws-public-blockchain/v1.1/stellar",
+            ),
         ] {
             let address = Address::parse(text).unwrap();
             assert_eq!((address.to_string(), format!("{address:?}")), (shown.to_owned(), format!("Address({shown})")));

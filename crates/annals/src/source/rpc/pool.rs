@@ -79,7 +79,9 @@ impl Pool {
                     self.set_aside(endpoint, &verdict);
                     if let Verdict::Failed(fault) = &verdict {
                         match (fault.kind.next_step(), &fault.kind) {
-                            (NextStep::Smaller, RequestFaultKind::Error { code: -32602, .. }) => size.not_allowed(ledgers),
+                            (NextStep::Smaller, RequestFaultKind::Error { code: -32602, .. }) => {
+                                size.not_allowed(ledgers)
+                            }
                             (NextStep::Smaller, _) => size.too_large(ledgers),
                             _ => {}
                         }
