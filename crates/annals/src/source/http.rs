@@ -114,3 +114,6 @@ fn read(response: ureq::http::Response<ureq::Body>, bytes_max: u64) -> Result<An
     }
     Ok(answer)
 }
+
+#[cfg(test)]
+mod tests;

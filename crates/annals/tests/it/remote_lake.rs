@@ -41,15 +41,15 @@ fn lake(network: &SimNetwork, layout: LakeLayout) -> TempDir {
     folder
 }
 
-/// Every object's name and bytes, or its range and code.
-fn read(source: &dyn LedgerSource, from: u32, to: u32) -> Vec<Result<(String, Vec<u8>), String>> {
+/// Every object's name and bytes, or its range and code and nothing.
+fn read(source: &dyn LedgerSource, from: u32, to: u32) -> Vec<(String, Vec<u8>)> {
+    let told = |fault: annals::source::ObjectFault| (format!("{} {}", fault.range.unwrap(), fault.code()), Vec::new());
     let objects = source.open(range(from, to)).unwrap();
-    let told = |fault: annals::source::ObjectFault| format!("{} {}", fault.range.unwrap(), fault.code());
-    objects.map(|object| object.map(|object| (object.name, object.bytes)).map_err(told)).collect()
+    objects.map(|object| object.map_or_else(told, |object| (object.name, object.bytes))).collect()
 }
 
 fn faults(source: &dyn LedgerSource, from: u32, to: u32) -> Vec<String> {
-    read(source, from, to).into_iter().filter_map(Result::err).collect()
+    read(source, from, to).into_iter().filter(|(_, bytes)| bytes.is_empty()).map(|(told, _)| told).collect()
 }
 
 fn object_path(folder: &Path, layout: LakeLayout, number: u32) -> std::path::PathBuf {

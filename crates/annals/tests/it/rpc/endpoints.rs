@@ -38,7 +38,7 @@ fn h4_what_the_node_asks_for_is_waited_for_and_its_outage_is_survived_with_few_r
         .map(|page| page.params["pagination"]["limit"].as_u64().unwrap())
         .collect();
     assert!(limits.iter().all(|limit| *limit >= 1));
-    assert!(limits.last().unwrap() > &1, "the page grew again: {limits:?}");
+    assert!(limits.iter().skip(10).any(|limit| *limit > 4), "the page grew again: {limits:?}");
 }
 
 #[test]

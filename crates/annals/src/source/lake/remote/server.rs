@@ -68,7 +68,9 @@ impl Objects for Server {
                 }
                 Err(kind) => kind,
             };
-            if kind.next_step() == NextStep::Never || number == TRIES_MAX {
+            // A page for people in the place of an object is what some servers have for any name.
+            let passes = kind.next_step() != NextStep::Never && !matches!(kind, RequestFaultKind::WebPage);
+            if !passes || number == TRIES_MAX {
                 let fault = RequestFault { endpoint: self.base.to_string(), method: "GET", kind };
                 return Err(ObjectFaultKind::Unreadable(io::Error::other(fault)));
             }
