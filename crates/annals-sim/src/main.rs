@@ -62,10 +62,10 @@ struct RpcArgs {
     /// Where to listen; port 0 for any that is free.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// How many ledgers close before it serves.
+    /// How many ledgers have closed before it serves.
     #[arg(long, default_value_t = 100)]
     ledgers: u32,
-    /// The first ledger; the network upgrades and grows heavy at the same distance from it whatever it is.
+    /// The first ledger.
     #[arg(long, default_value_t = LedgerSeq::FIRST_EXPORTED)]
     from: LedgerSeq,
     /// How many ledgers close in a second from then on; 0 for none.

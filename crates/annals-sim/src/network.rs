@@ -173,6 +173,21 @@ impl SimNetwork {
         (0..count).map(|_| self.close_next()).last()
     }
 
+    /// Another network with the same ledgers so far, whose next ledger and all behind it are others. It writes no lake.
+    #[must_use]
+    pub fn forked(&self, seed: u64) -> Self {
+        Self {
+            network: self.network.clone(),
+            chain: self.chain.clone(),
+            schedule: self.schedule.forked(seed),
+            retention: self.retention,
+            ledgers: self.ledgers.copied(),
+            kept: self.kept.clone(),
+            records: self.records.clone(),
+            lake: None,
+        }
+    }
+
     fn close(&mut self, at_unix_ms: Option<u64>) -> Arc<BuiltLedger> {
         let last = self.kept.back().map(|ledger| ledger.close_time_ms);
         let mut plan = self.schedule.next(last);

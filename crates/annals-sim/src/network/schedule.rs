@@ -1,17 +1,22 @@
 //! What happens in the next ledger.
 
 use annals_core::{ClassicEvents, LedgerSeq, Network};
+use stellar_xdr::ScVal;
 
 use super::NetworkOptions;
 use crate::format::Format;
 use crate::generate::{Mix, heavy_tx, random_plan};
-use crate::plan::{CloseTime, LedgerPlan};
+use crate::plan::{CloseTime, EventPlan, LedgerPlan, TxPlan};
 use crate::rng::Rng;
 use crate::token::TokenVersion;
 use crate::traffic::TokenTraffic;
+use crate::value;
 
 /// The first protocol whose ledgers close in milliseconds.
 const MILLISECONDS_SINCE: u32 = 30;
+
+/// Sets the schedule's numbers apart from those of the chain and of the token, which have the same seed.
+const SALT: u64 = 0x006e_6574_776f_726b;
 
 /// How exporters hand ledgers of a protocol out; those of 20 to 22 with asset events backfilled.
 pub(super) fn format_of(protocol: u32) -> Format {
@@ -23,20 +28,27 @@ pub(super) fn format_of(protocol: u32) -> Format {
 }
 
 /// Plans ledger after ledger.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Schedule {
     options: NetworkOptions,
     rng: Rng,
     token: TokenTraffic,
     protocol: u32,
     next: Option<LedgerSeq>,
+    /// What sets a fork's first ledger apart.
+    mark: Option<u64>,
 }
 
 impl Schedule {
     pub(super) fn new(network: &Network, options: NetworkOptions) -> Self {
         let token = TokenTraffic::deployed(options.seed, network, TokenVersion::July).of_protocol(options.protocol);
         let (protocol, next) = (options.protocol, Some(options.first_ledger));
-        Self { rng: Rng::new(options.seed ^ 0x006e_6574_776f_726b), token, protocol, next, options }
+        Self { rng: Rng::new(options.seed ^ SALT), token, protocol, next, mark: None, options }
+    }
+
+    /// Goes on from the same ledger in another way.
+    pub(super) fn forked(&self, seed: u64) -> Self {
+        Self { rng: Rng::new(seed ^ SALT), mark: Some(seed), ..self.clone() }
     }
 
     pub(super) fn token(&self) -> &TokenTraffic {
@@ -54,6 +66,12 @@ impl Schedule {
         let mut plan = if heavy { self.heavy() } else { self.ordinary() };
         plan.protocol = Some(self.protocol);
         plan.classic_events = ClassicEvents::Present;
+        if let Some(seed) = self.mark.take() {
+            // Two quiet ledgers of the same moment would be one.
+            let event = EventPlan::new(value::contract(0), vec![value::symbol("forked")], ScVal::U64(seed));
+            plan.transactions.push(TxPlan::invocation(value::contract(0), vec![event]));
+            plan.empty_tx_set = false;
+        }
         self.pace(&mut plan, last_close_ms);
         let upgrade = self.options.upgrades.iter().find(|(at, _)| *at == seq);
         if let Some((_, protocol)) = upgrade {

@@ -57,6 +57,13 @@ impl HeldLedgers {
         Ok(())
     }
 
+    /// The same ledgers, shared with nobody: what is pushed on either side stays there.
+    #[must_use]
+    pub fn copied(&self) -> Self {
+        let ledgers = Arc::new(RwLock::new(self.read().clone()));
+        Self { network: self.network.clone(), retention: self.retention, ledgers }
+    }
+
     /// The network.
     #[must_use]
     pub fn network(&self) -> &Network {

@@ -62,7 +62,9 @@ impl NodeLedger {
         let version = i32::read_xdr(&mut reader).map_err(LedgerBytesError::Header)?;
         match version {
             0 => {}
-            1 | 2 => drop(LedgerCloseMetaExt::read_xdr(&mut reader).map_err(LedgerBytesError::Header)?),
+            1 | 2 => {
+                LedgerCloseMetaExt::read_xdr(&mut reader).map_err(LedgerBytesError::Header)?;
+            }
             _ => return Err(LedgerBytesError::Version { version }),
         }
         let entry = LedgerHeaderHistoryEntry::read_xdr(&mut reader).map_err(LedgerBytesError::Header)?;

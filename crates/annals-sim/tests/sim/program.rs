@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use annals_core::{Network, check_ledger};
 use annals_sim::{Format, Mix, random_chain};
@@ -93,4 +95,69 @@ fn a_chain_that_cannot_be_is_refused_and_writes_nothing() {
         assert!(!out.exists());
     }
     assert_eq!(run(&[&lake[..], &["--from", "0"]].concat()).status.code(), Some(2));
+}
+
+/// The program while it serves.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    fn start(args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_annals-sim"));
+        let mut child = command.arg("rpc").args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").expect("the program prints its URL").to_owned();
+        Self { child, address }
+    }
+
+    fn latest(&self) -> serde_json::Value {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"getLatestLedger"}"#;
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let head = "POST / HTTP/1.1\r\nhost: sim\r\ncontent-type: application/json\r\nconnection: close\r\n";
+        write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+        answer["result"].clone()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn the_program_serves_a_network_whose_latest_ledger_is_of_now() {
+    let still = Serving::start(&["--seed", "4", "--ledgers", "30", "--from", "1000", "--speed", "0"]);
+    let latest = still.latest();
+    assert_eq!((&latest["sequence"], &latest["protocolVersion"]), (&1029.into(), &28.into()));
+    let age_ms =
+        annals_sim::clock::now_unix_ms() - 1000 * latest["closeTime"].as_str().unwrap().parse::<u64>().unwrap();
+    assert!(age_ms < 60_000, "the latest ledger is {age_ms} ms old");
+    assert_eq!(still.latest(), latest);
+}
+
+#[test]
+fn the_program_closes_ledgers_while_it_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = folder.path().join("lake");
+    let args = ["--ledgers", "3", "--speed", "200", "--lake", lake.to_str().unwrap()];
+    let moving = Serving::start(&args);
+    let grew = (0..2000).any(|_| moving.latest()["sequence"].as_u64().unwrap() >= 10);
+    assert!(grew, "ledger 10 has not closed");
+    assert!(lake.join(".config.json").is_file());
+}
+
+#[test]
+fn a_network_that_cannot_be_served_is_refused() {
+    for wrong in [["--ledgers", "0"], ["--speed", "-1"], ["--speed", "NaN"], ["--from", "2147483640"]] {
+        let [name, value] = wrong;
+        assert_eq!(run(&["rpc", &format!("{name}={value}")]).status.code(), Some(1), "{wrong:?}");
+    }
 }
