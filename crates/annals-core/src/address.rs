@@ -4,7 +4,10 @@ use core::fmt;
 use core::str::FromStr;
 
 use stellar_strkey::Strkey;
-use stellar_xdr::{AccountId, ClaimableBalanceId, Hash, MuxedEd25519Account, PoolId, PublicKey, ScAddress, ScVal};
+use stellar_xdr::{
+    AccountId, ClaimableBalanceId, Hash, Limits, MuxedEd25519Account, PoolId, PublicKey, ReadXdr, ScAddress, ScVal,
+    ScValType,
+};
 
 use crate::hash::ContractId;
 
@@ -51,6 +54,15 @@ impl Address {
             }
             ScAddress::LiquidityPool(PoolId(Hash(id))) => Self::LiquidityPool(*id),
         })
+    }
+
+    /// The address that the XDR of an `ScVal` holds, as [`Address::of_value`] reads it.
+    #[must_use]
+    pub fn of_xdr(xdr: &[u8]) -> Option<Self> {
+        let limits = Limits { depth: crate::decode::DEPTH_MAX, len: xdr.len() };
+        // Every other value is told from an address by its discriminant.
+        let is_address = xdr.starts_with(&(ScValType::Address as u32).to_be_bytes());
+        is_address.then(|| ScVal::from_xdr(xdr, limits).ok()).flatten().as_ref().and_then(Self::of_value)
     }
 
     /// Thirty-three bytes that name the address: the number of its arm, and its own 32.

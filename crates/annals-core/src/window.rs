@@ -60,6 +60,13 @@ impl IncompleteReason {
     }
 }
 
+/// Where a contract's marks count from: its origin, or the archive's start where that is later or the origin unknown. An
+/// asset contract's origin lies below most archives, and its marks are no less needed.
+#[must_use]
+pub fn marks_begin(origin: Option<LedgerSeq>, start: Option<LedgerSeq>) -> Option<LedgerSeq> {
+    origin.max(start)
+}
+
 /// A window with its defaults filled in; what a first page resolves and later pages keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
@@ -70,8 +77,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Fills in what a reader left out: the contract's origin, and the watermark from the origin on (from the
-    /// archive's start where the origin is unknown).
+    /// Fills in what a reader left out: the contract's origin, and the watermark. A window whose beginning nobody
+    /// knows ends, where there is no watermark, with the first ledgers that were scanned in a row.
     #[must_use]
     pub fn resolve(
         asked_from: Option<LedgerSeq>,
@@ -80,8 +87,11 @@ impl Window {
         start: Option<LedgerSeq>,
         coverage: &Coverage,
     ) -> Self {
-        let watermark = || origin.or(start).and_then(|first| coverage.watermark(first));
-        Self { from_inclusive: asked_from.or(origin), to_inclusive: asked_to.or_else(watermark) }
+        let from_inclusive = asked_from.or(origin);
+        let watermark = marks_begin(origin, start).and_then(|first| coverage.watermark(first));
+        let first_run = || coverage.ranges().first().map(|range| range.to_inclusive());
+        let to_inclusive = asked_to.or(watermark).or_else(|| from_inclusive.is_none().then(first_run).flatten());
+        Self { from_inclusive, to_inclusive }
     }
 
     /// Whether the window ends before it begins.
@@ -216,12 +226,18 @@ mod tests {
     fn what_a_reader_leaves_out_is_the_origin_and_the_watermark() {
         assert_eq!(judge(&[(10, 20)], None, None, None), Some("origin_unknown"));
         assert_eq!(judge(&[(10, 20)], None, None, Some(12)), None);
-        assert_eq!(judge(&[(10, 20)], None, None, Some(5)), Some("not_yet_ingested"));
+        assert_eq!(judge(&[(10, 20)], None, None, Some(5)), Some("before_coverage"));
         assert_eq!(judge(&[(10, 20)], None, Some(20), Some(5)), Some("before_coverage"));
         assert_eq!(judge(&[(10, 20), (22, 30)], Some(10), None, None), None);
         let covered = coverage(&[(10, 20), (22, 30)]);
         let window = Window::resolve(None, None, Some(seq(11)), Some(seq(10)), &covered);
         assert_eq!(window, Window { from_inclusive: Some(seq(11)), to_inclusive: Some(seq(20)) });
+        let window = Window::resolve(None, None, Some(seq(2)), Some(seq(10)), &covered);
+        assert_eq!(window, Window { from_inclusive: Some(seq(2)), to_inclusive: Some(seq(20)) }, "below the archive");
+        let window = Window::resolve(None, None, None, Some(seq(5)), &covered);
+        assert_eq!(window, Window { from_inclusive: None, to_inclusive: Some(seq(20)) }, "what was scanned is shown");
+        let window = Window::resolve(Some(seq(6)), None, None, Some(seq(5)), &covered);
+        assert_eq!(window, Window { from_inclusive: Some(seq(6)), to_inclusive: None });
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::decode::{DecodeError, EventView};
 use crate::event::Event;
+use crate::registry::Payload;
 
 /// Topics and data of the form that a source rewrote an event into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,6 +51,11 @@ pub struct ExportedEvent {
     pub topics_xdr: Vec<String>,
     /// Base64 XDR of the data's `ScVal`.
     pub data_xdr: String,
+    /// Base64 of the content of the invocation's argument that the event leaves out; null unless `payload_state` is
+    /// `present`.
+    pub payload_xdr: Option<String>,
+    /// `not_applicable`, `pending`, `unavailable` or `present`.
+    pub payload_state: &'static str,
     /// Whether the transaction succeeded.
     pub successful: bool,
     /// `committed`, `rewritten`, `uncommitted` or `unverified`.
@@ -59,11 +65,11 @@ pub struct ExportedEvent {
 }
 
 impl ExportedEvent {
-    /// Writes `event` for others.
+    /// Writes `event`, and what its invocation carries for it, for others.
     ///
     /// # Errors
     /// [`DecodeError`] when the event's bytes are no `ContractEvent`.
-    pub fn new(event: &Event) -> Result<Self, DecodeError> {
+    pub fn new(event: &Event, payload: &Payload) -> Result<Self, DecodeError> {
         let view = EventView::parse(&event.xdr)?;
         let rewritten = event.rewritten_xdr.as_deref().map(EventView::parse).transpose()?;
         let (topics_xdr, data_xdr) = base64_form(&view);
@@ -83,6 +89,8 @@ impl ExportedEvent {
             event_type: view.event_type(),
             topics_xdr,
             data_xdr,
+            payload_xdr: payload.content().map(|content| STANDARD.encode(content)),
+            payload_state: payload.state(),
             successful: event.successful,
             proof: event.proof.as_str(),
             rewritten: rewritten.as_ref().map(|form| {

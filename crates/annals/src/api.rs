@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use annals_core::{Address, ContractId};
 use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -22,6 +23,7 @@ use crate::config::AllowedOrigins;
 use crate::store::{Store, StoreError};
 
 mod answer;
+mod checkpoint;
 mod code;
 mod connection;
 mod contracts;
@@ -97,13 +99,19 @@ fn router(api: Arc<Api>) -> Router {
     let mut router = Router::new()
         .route(route::HEALTH.path, get(health::get))
         .route(route::CONTRACTS.path, get(contracts::list))
-        .route(route::EVENTS.path, get(events::list))
         .route(route::EVENT.path, get(event::get))
         .route(route::LEDGER.path, get(ledger::get))
         .route(route::DOCUMENT.path, get(document))
         .route(route::HEALTHZ.path, get(health::alive));
-    for alias in route::EVENTS.aliases {
-        router = router.route(alias, get(events::list));
+    for (route, handler) in [
+        (&route::EVENTS, get(events::list)),
+        (&route::ACCOUNT_EVENTS, get(events::list_of_account)),
+        (&route::CHECKPOINT, get(checkpoint::latest)),
+        (&route::REPLAY_WINDOW, get(checkpoint::replay_window)),
+    ] {
+        for path in [route.path].iter().chain(route.aliases) {
+            router = router.route(path, handler.clone());
+        }
     }
     let compression =
         CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(COMPRESSED_BYTES_MIN));
@@ -123,8 +131,16 @@ async fn document(State(api): State<Arc<Api>>, uri: Uri) -> Result<Answer, ApiEr
     Ok(Answer::of_json(api.document.clone()))
 }
 
+/// The contract and the account that the path of an account's route names.
+fn contract_and_account(
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<(ContractId, Address), ApiError> {
+    let Path((contract, account)) = path.map_err(|_| Code::BadEncoding)?;
+    Ok((value::contract(&contract)?, value::account(&account)?))
+}
+
 /// The part of a path that a route's parameter stands for.
 fn segment(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
-    // Every route's pattern has the one parameter, so that only its encoding can be at fault.
+    // The pattern of a route has the parameters that its handler takes, so that only their encoding can be at fault.
     path.map(|Path(segment)| segment).map_err(|_| Code::BadEncoding.into())
 }

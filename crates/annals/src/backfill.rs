@@ -9,8 +9,8 @@ mod fill;
 mod pipeline;
 
 use annals_core::{
-    Batch, BatchError, Census, CheckedLedger, ClassicPolicy, Coverage, LedgerHash, LedgerRange, LedgerSeq, Network,
-    Scope, check_ledger,
+    Batch, BatchError, Census, CheckedLedger, ClassicPolicy, ContractId, Coverage, LedgerHash, LedgerRange, LedgerSeq,
+    Network, Scope, check_ledger,
 };
 use serde::Serialize;
 
@@ -118,6 +118,8 @@ pub struct Summary {
     pub ingested_through: Option<u32>,
     /// The asked-for ledgers that are missing.
     pub gaps: Vec<MissingRange>,
+    /// The contracts whose events were not all read with their schema yet; see [`Store::reattribute`].
+    pub unattributed: Vec<String>,
     /// What was wrong with them; bad objects, and ledgers that the source does not hold.
     #[serde(skip)]
     pub failures: Vec<GapFailure>,
@@ -213,6 +215,7 @@ pub fn run(
         let start = job.range.from_inclusive();
         tracing::info!("the archive's start was lowered from ledger {old} to {start}: its marks count from there now");
     }
+    tell_waiting(&store.adopt(fence)?);
     progress.begin(job.range.count(), job.range.count() - plan.missing.count());
     let filler = Filler { job, store, fence, source, source_name: source.name(), progress };
     let failures = filler.fill(&plan.missing)?;
@@ -220,6 +223,22 @@ pub fn run(
     failures.iter().for_each(|failure| progress.fault(failure));
     progress.end();
     summarize(job, store, &plan.missing, failures)
+}
+
+/// Says once that contracts wait for an operator; their events are archived all the same.
+fn tell_waiting(contracts: &[ContractId]) {
+    const NAMED_MAX: usize = 10;
+    if contracts.is_empty() {
+        return;
+    }
+    let named: Vec<String> = contracts.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    let more = contracts.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    tracing::warn!(
+        "not all events were read with the schema of {}{more}: account answers say unattributed_events until \
+         `annals reattribute` ran",
+        named.join(", ")
+    );
 }
 
 fn summarize(
@@ -248,6 +267,7 @@ fn summarize(
             .iter()
             .map(|gap| MissingRange { from: gap.from_inclusive().get(), to: gap.to_inclusive().get() })
             .collect(),
+        unattributed: status.unattributed.iter().map(ToString::to_string).collect(),
         failures,
     })
 }

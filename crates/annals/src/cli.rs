@@ -2,13 +2,16 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use annals_core::Registry;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Flags, Key, Layers, Settings};
+use crate::store::SqliteStore;
 
 mod backfill;
 mod contracts;
@@ -21,6 +24,7 @@ mod migrate;
 mod outcome;
 mod output;
 mod progress;
+mod reattribute;
 mod serve;
 mod status;
 mod verify;
@@ -72,7 +76,10 @@ struct Shared {
     data_dir: Option<String>,
     /// The configuration file [default: annals.toml, where there is one]
     #[arg(long, value_name = "FILE", global = true, help_heading = SHARED_HEADING)]
-    config: Option<std::path::PathBuf>,
+    config: Option<PathBuf>,
+    /// A TOML file of schemas beside those that are shipped: see `annals contracts schemas`
+    #[arg(long, value_name = "FILE", global = true, help_heading = SHARED_HEADING)]
+    schemas: Option<String>,
     /// Which log lines are shown on stderr, as in warn or info,annals::source=debug [default: info]
     #[arg(long, value_name = "FILTER", global = true, help_heading = SHARED_HEADING)]
     log: Option<String>,
@@ -102,6 +109,8 @@ enum Verb {
     Gaps(gaps::Arguments),
     /// Name the contracts to watch, and say what they are
     Contracts(contracts::Arguments),
+    /// Read stored events with their schema again, and correct whom they belong to
+    Reattribute(reattribute::Arguments),
     /// List what contradicted the archive, and resolve it
     Incidents(incidents::Arguments),
     /// Bring the archive's schema up to this version
@@ -118,6 +127,7 @@ impl Verb {
             Self::Verify(verb) => verb.json.json,
             Self::Status(verb) => verb.json.json,
             Self::Gaps(verb) => verb.json.json,
+            Self::Reattribute(verb) => verb.json.json,
             Self::Incidents(verb) => verb.is_json(),
             Self::Migrate(verb) => verb.json.json,
         }
@@ -130,6 +140,7 @@ impl Verb {
             _ => Flags::default(),
         };
         flags.give(Key::DataDir, shared.data_dir.clone());
+        flags.give(Key::Schemas, shared.schemas.clone());
         flags.give(Key::Log, shared.log.clone());
         flags
     }
@@ -140,6 +151,40 @@ struct Context {
     settings: Settings,
     clock: Arc<dyn Clock>,
     output: Output,
+}
+
+impl Context {
+    /// Where the archive is and what reads its events; nothing is opened yet.
+    fn archive(&self) -> Result<Archive, CliError> {
+        let registry = Arc::new(self.settings.registry()?);
+        Ok(Archive { data_dir: self.settings.data_dir()?, registry, clock: Arc::clone(&self.clock) })
+    }
+
+    /// Opens the archive for reading.
+    fn open_reader(&self) -> Result<SqliteStore, CliError> {
+        let Archive { data_dir, registry, clock } = self.archive()?;
+        Ok(SqliteStore::open_reader(&data_dir, clock)?.with_registry(registry))
+    }
+
+    /// Opens an archive that exists for writing.
+    fn open_writer(&self) -> Result<SqliteStore, CliError> {
+        let Archive { data_dir, registry, clock } = self.archive()?;
+        Ok(SqliteStore::open_writer(&data_dir, clock)?.with_registry(registry))
+    }
+}
+
+/// What an archive is opened with.
+struct Archive {
+    data_dir: PathBuf,
+    registry: Arc<Registry>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Archive {
+    /// Opens the archive for writing, and makes it where there is none.
+    fn create_or_open(self) -> Result<SqliteStore, CliError> {
+        Ok(SqliteStore::create_or_open(&self.data_dir, self.clock)?.with_registry(self.registry))
+    }
 }
 
 /// Runs the program with these arguments, the program's name first.
@@ -178,6 +223,7 @@ fn run(arguments: Arguments) -> Result<Outcome, CliError> {
         Verb::Verify(_) => verify::run(&context),
         Verb::Status(_) => status::run(&context),
         Verb::Gaps(_) => gaps::run(&context),
+        Verb::Reattribute(verb) => reattribute::run(&verb, &context),
         Verb::Incidents(verb) => incidents::run(&verb, &context),
         Verb::Migrate(_) => migrate::run(&context),
     }

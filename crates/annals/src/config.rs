@@ -58,13 +58,15 @@ pub enum Key {
     Port,
     /// Pages of which origins may read the server's answers.
     AllowedOrigin,
+    /// The file of the operator's own schemas.
+    Schemas,
     /// Which log lines are shown.
     Log,
 }
 
 impl Key {
     /// Every key.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::DataDir,
         Self::Network,
         Self::NetworkPassphrase,
@@ -80,6 +82,7 @@ impl Key {
         Self::Listen,
         Self::Port,
         Self::AllowedOrigin,
+        Self::Schemas,
         Self::Log,
     ];
 
@@ -102,6 +105,7 @@ impl Key {
             Self::Listen => "listen",
             Self::Port => "port",
             Self::AllowedOrigin => "allowed_origin",
+            Self::Schemas => "schemas",
             Self::Log => "log",
         }
     }

@@ -128,9 +128,10 @@ pub fn run(store: &dyn Store, out: &mut dyn Write) -> Result<Exported, ExportErr
     loop {
         let as_of = exported.status.feed_position;
         let page = store.events(&EventQuery { after, to_inclusive: latest, as_of, limit: PAGE_EVENTS })?;
-        for event in &page {
+        let payloads = store.payloads(&page)?;
+        for (event, payload) in page.iter().zip(&payloads) {
             let position = event.position;
-            let line = ExportedEvent::new(event).map_err(|source| ExportError::Event { position, source })?;
+            let line = ExportedEvent::new(event, payload).map_err(|source| ExportError::Event { position, source })?;
             let line = serde_json::to_string(&line).map_err(|source| ExportError::Json { position, source })?;
             writeln!(out, "{line}").map_err(ExportError::Write)?;
         }

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod export;
 pub mod marks;
+pub mod reattribute;
 pub mod source;
 pub mod store;
 pub mod verify;

@@ -154,6 +154,8 @@ mod tests {
             feed_position: FeedPosition(1),
             epoch: 0,
             pins: Vec::new(),
+            quarantined: 0,
+            unattributed: Vec::new(),
         }
     }
 

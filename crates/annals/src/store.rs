@@ -4,18 +4,24 @@
 //! that whoever lost the lease cannot write any more. A read sees one snapshot.
 
 use annals_core::chain::Neighbours;
+use annals_core::registry::Payload;
 use annals_core::{
     Batch, Census, ClassicEvents, ClassicPolicy, ContractId, Coverage, Event, EventsDigest, LedgerHash, LedgerRange,
     LedgerSeq, Network, Position, ProofMaterial, Scope, ScopeKey,
 };
 
+mod account;
 mod error;
 mod page;
 pub mod sqlite;
 
+pub use account::{Audited, CheckpointAnswer, CheckpointQuery, JudgedWindow, PageEvent, Reattributed, Unattributed};
 pub use error::StoreError;
 pub use page::{Bound, Contract, ContractKind, ContractView, EventFilter, EventLookup, Order, Page, PageQuery};
 pub use sqlite::SqliteStore;
+
+/// The name that stands for no schema where an operator says which one a contract has.
+pub const NO_SCHEMA: &str = "none";
 
 /// The right to write archive rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,6 +179,10 @@ pub struct Status {
     pub epoch: u64,
     /// The hashes that operators vouched for.
     pub pins: Vec<Pin>,
+    /// Events that fit no shape of their contract's schema, of the contracts that have one.
+    pub quarantined: u64,
+    /// The contracts whose events were not all read with their schema yet; see [`Store::reattribute`].
+    pub unattributed: Vec<ContractId>,
 }
 
 impl Status {
@@ -331,13 +341,33 @@ pub trait Store: Send + Sync {
     /// [`StoreError`].
     fn tally(&self, scope: &Scope, range: LedgerRange) -> Result<Census, StoreError>;
 
-    /// One page of a contract's events together with the coverage that judges it, all of one snapshot and one feed
-    /// position (INV-1, INV-5). A first page takes the snapshot's own feed position and resolves the window; a later
-    /// one shows only what was committed at or before the first page's position.
+    /// One page of a contract's events, or of those that belong to one account, together with the coverage that judges
+    /// it, all of one snapshot and one feed position (INV-1, INV-5). A first page takes the snapshot's own feed position
+    /// and resolves the window; a later one shows only what was committed, and attributed, at or before the first page's
+    /// position. An event in which the account has several roles is there once.
     ///
     /// # Errors
     /// [`StoreError`].
     fn page(&self, query: &PageQuery) -> Result<Page, StoreError>;
+
+    /// The latest checkpoint of an account, and from where on its events are replayed.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn checkpoint(&self, query: &CheckpointQuery) -> Result<CheckpointAnswer, StoreError>;
+
+    /// What each of `events`, which are stored ones, leaves out and its invocation carries.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError>;
+
+    /// Compares up to `limit` stored events behind a feed position with what their contracts' schemas say of them, but
+    /// for contracts that wait for [`Store::reattribute`] or were read with other schemas than this store's.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError>;
 
     /// What the archive knows of a contract now.
     ///
@@ -345,17 +375,54 @@ pub trait Store: Send + Sync {
     /// [`StoreError`].
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError>;
 
-    /// The contracts that somebody named to the archive, by id.
+    /// The contracts that somebody named to the archive, by id, with what was found of them where nobody said otherwise.
     ///
     /// # Errors
     /// [`StoreError`].
     fn contracts(&self) -> Result<Vec<Contract>, StoreError>;
 
-    /// Names a contract to the archive, or says more of one; what is none is left as it was. Opens no coverage.
+    /// The same contracts, with what was said of them alone.
     ///
     /// # Errors
-    /// [`StoreError::NotRequested`] in an archive of no network yet, [`StoreError::StaleFence`].
+    /// [`StoreError`].
+    fn declared(&self) -> Result<Vec<Contract>, StoreError>;
+
+    /// How many of a contract's events fit no shape of its schema.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn quarantined(&self, id: ContractId) -> Result<u64, StoreError>;
+
+    /// Names a contract to the archive, or says more of one; what is none is left as it was, and the schema
+    /// [`NO_SCHEMA`] takes an earlier one back. Opens no coverage. A contract whose events are stored already waits from
+    /// then on for [`Store::reattribute`] to read them with its schema.
+    ///
+    /// # Errors
+    /// [`StoreError::NotRequested`] in an archive of no network yet, [`StoreError::UnknownSchema`],
+    /// [`StoreError::StaleFence`].
     fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError>;
+
+    /// Takes the registry that the store was opened with for the one whose schemas attribute events, and says which
+    /// contracts wait for [`Store::reattribute`]: those whose schema attributes otherwise than the one that their events
+    /// were read with, and those that waited before. To be called by whoever opens a store for ingestion.
+    ///
+    /// # Errors
+    /// [`StoreError::StaleFence`].
+    fn adopt(&self, fence: Fence) -> Result<Vec<ContractId>, StoreError>;
+
+    /// Reads up to `limit` of a contract's stored events behind `after` with its schema, and corrects whom they belong
+    /// to. A contract that waits goes on where its last step ended, whatever `after` says; the step behind which nothing
+    /// follows makes it wait no longer.
+    ///
+    /// # Errors
+    /// [`StoreError::StaleFence`].
+    fn reattribute(
+        &self,
+        contract: ContractId,
+        after: Option<Position>,
+        limit: u32,
+        fence: Fence,
+    ) -> Result<Reattributed, StoreError>;
 
     /// The event at a position.
     ///

@@ -10,12 +10,14 @@ use annals_core::{Census, Coverage, LedgerRange, LedgerSeq, Network, Scope};
 use serde::Serialize;
 
 use crate::backfill::Progress;
-use crate::store::{Status, Store, StoreError, StoredLedger};
+use crate::store::{FeedPosition, Status, Store, StoreError, StoredLedger};
 
 pub use fault::{Fault, FaultKind};
 
 /// How many ledger rows are in memory at once.
 const PAGE_LEDGERS: u32 = 256;
+/// How many events are compared with their schemas in one snapshot.
+const PAGE_AUDITED: u32 = 1000;
 /// How many faults a report keeps; the rest is counted.
 const FAULTS_KEPT_MAX: usize = 1000;
 
@@ -82,6 +84,7 @@ pub fn run(store: &dyn Store, progress: &dyn Progress, on_fault: &mut dyn FnMut(
         }
     }
     walk.verify_outside(&status)?;
+    walk.verify_attribution(&status)?;
     walk.verify_totals(&status)?;
     progress.end();
     Ok(walk.report)
@@ -172,6 +175,32 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Compares what is attributed of every event with what its contract's schema says. A party of no event shows in
+    /// the sum alone, which a commit in between changes.
+    fn verify_attribution(&mut self, before: &Status) -> Result<(), StoreError> {
+        let (mut after, mut named) = (FeedPosition(0), 0);
+        loop {
+            let audited = self.store.audit(after, PAGE_AUDITED)?;
+            named += audited.parties;
+            for position in audited.wrong {
+                self.note(Fault { ledger: position.ledger(), position: Some(position), kind: FaultKind::Attribution });
+            }
+            if let Some(next) = audited.next {
+                after = next;
+                continue;
+            }
+            let stored = audited.stored.filter(|stored| *stored != named);
+            if let Some(stored) = stored.filter(|_| self.report.faults_found == 0)
+                && self.store.status()?.feed_position == before.feed_position
+            {
+                let ledger = before.start.unwrap_or(LedgerSeq::MIN);
+                let kind = FaultKind::AttributionTotals { stored, named };
+                self.note(Fault { ledger, position: None, kind });
+            }
+            return Ok(());
+        }
     }
 
     /// Compares the numbers that the archive keeps of its events with those that were read. Where something else

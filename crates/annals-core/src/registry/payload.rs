@@ -39,6 +39,15 @@ impl Payload {
             Self::Present(_) => "present",
         }
     }
+
+    /// The content of the argument; none in every other state.
+    #[must_use]
+    pub fn content(&self) -> Option<&[u8]> {
+        match self {
+            Self::Present(content) => Some(content),
+            Self::NotApplicable | Self::Pending | Self::Unavailable => None,
+        }
+    }
 }
 
 impl Schema {

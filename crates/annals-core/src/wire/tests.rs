@@ -40,7 +40,7 @@ fn event(xdr: Vec<u8>) -> Event {
 }
 
 fn line(event: &Event) -> String {
-    serde_json::to_string(&ExportedEvent::new(event).unwrap()).unwrap()
+    serde_json::to_string(&ExportedEvent::new(event, &Payload::NotApplicable).unwrap()).unwrap()
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn an_exported_event_has_these_fields_in_this_order() {
         r#""tx_hash":"abababababababababababababababababababababababababababababababab","#,
         r#""tx_application_order":26,"operation_index":0,"event_index":1,"stage":"op","tx_order":26,"#,
         r#""event_type":"spend","topics_xdr":["AAAADwAAAAVzcGVuZAAAAA==","AAAAAwAAAAc="],"data_xdr":"AAAAAQ==","#,
-        r#""successful":true,"proof":"committed","rewritten":null}"#
+        r#""payload_xdr":null,"payload_state":"not_applicable","successful":true,"proof":"committed","rewritten":null}"#
     );
     assert_eq!(line(&event(xdr(vec![symbol(b"spend"), ScVal::U32(7)], ScVal::Void))), expected);
 }
@@ -80,7 +80,8 @@ fn sentinels_nobody_and_rewritten_forms_are_written_as_they_are() {
 
 #[test]
 fn the_event_type_is_an_ascii_symbol_of_topic_0_or_null() {
-    let event_type = |topics| ExportedEvent::new(&event(xdr(topics, ScVal::Void))).unwrap().event_type;
+    let event_type =
+        |topics| ExportedEvent::new(&event(xdr(topics, ScVal::Void)), &Payload::NotApplicable).unwrap().event_type;
     assert_eq!(event_type(vec![symbol(b"transfer")]).as_deref(), Some("transfer"));
     assert_eq!(event_type(vec![symbol(b"")]).as_deref(), Some(""));
     assert_eq!(event_type(vec![symbol(&[b'a'; 32])]), Some("a".repeat(32)));
@@ -101,10 +102,13 @@ fn an_event_without_topics_has_an_empty_list() {
 
 #[test]
 fn bytes_that_are_no_event_are_an_error_and_not_a_line() {
-    assert_eq!(ExportedEvent::new(&event(Vec::new())).unwrap_err().fault, DecodeFault::Truncated);
+    assert_eq!(
+        ExportedEvent::new(&event(Vec::new()), &Payload::NotApplicable).unwrap_err().fault,
+        DecodeFault::Truncated
+    );
     let mut rewritten = event(xdr(Vec::new(), ScVal::Void));
     rewritten.rewritten_xdr = Some(vec![0; 3]);
-    assert_eq!(ExportedEvent::new(&rewritten).unwrap_err().fault, DecodeFault::Truncated);
+    assert_eq!(ExportedEvent::new(&rewritten, &Payload::NotApplicable).unwrap_err().fault, DecodeFault::Truncated);
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn with(list: Vec<LedgerEntryChange>) -> impl Fn(&mut TransactionMeta) {
 
 #[test]
 fn an_instance_that_was_created_is_a_creation_once() {
-    for format in Format::ALL {
+    for format in Format::WITH_CONTRACTS {
         let list = vec![
             LedgerEntryChange::Created(wasm(9)),
             LedgerEntryChange::Created(asset(3)),
@@ -207,7 +207,7 @@ fn an_upgrade_a_restoration_and_other_entries_are_no_creations() {
         LedgerEntryChange::Created(entry(6, ScVal::U32(1), ScVal::U32(2))),
         LedgerEntryChange::Created(entry(7, ScVal::LedgerKeyContractInstance, ScVal::Void)),
     ];
-    for format in Format::ALL {
+    for format in Format::WITH_CONTRACTS {
         assert_eq!(creations(format, invocation(), with(list.clone())), [], "{format:?}");
     }
 }
@@ -215,7 +215,7 @@ fn an_upgrade_a_restoration_and_other_entries_are_no_creations() {
 #[test]
 fn only_what_the_operations_of_an_invocation_changed_counts() {
     let created = |id| LedgerEntryChanges(vec![LedgerEntryChange::Created(wasm(id))].try_into().unwrap());
-    for format in Format::ALL {
+    for format in Format::WITH_CONTRACTS {
         let around = |meta: &mut TransactionMeta| match meta {
             TransactionMeta::V3(meta) => {
                 (meta.tx_changes_before, meta.tx_changes_after) = (created(1), created(2));

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use annals_core::hash::sha256;
+use annals_core::registry::Payload;
 use annals_core::wire::ExportedEvent;
 use annals_core::{CheckedLedger, ClassicEvents, EventsDigest, Network, check_ledger};
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ fn check_chain(ledgers: &[Vec<u8>], network: &Network) -> Vec<CheckedLedger> {
 /// The mapping of an exported event to the independent decoder's fields (`ledgers/README.md`).
 fn as_expected(ledger: &CheckedLedger) -> impl Iterator<Item = Value> {
     ledger.events.iter().map(|event| {
-        let exported = ExportedEvent::new(event).unwrap();
+        let exported = ExportedEvent::new(event, &Payload::NotApplicable).unwrap();
         let (published, topics, value, commitment) = match (&event.rewritten_xdr, &exported.rewritten) {
             (Some(xdr), Some(form)) => {
                 (xdr, form.topics_xdr.clone(), form.data_xdr.clone(), "rewritten,original-in-diagnostics")
@@ -70,7 +71,7 @@ fn seven_rewritten_events_of_ledger_57500008_keep_the_hashed_original() {
     let [ledger] = ledgers.as_slice() else { panic!("one ledger") };
     assert_eq!((ledger.census.committed, ledger.census.uncommitted, ledger.census.rewritten), (19, 475, 7));
     for event in ledger.events.iter().filter(|event| event.rewritten_xdr.is_some()) {
-        let exported = ExportedEvent::new(event).unwrap();
+        let exported = ExportedEvent::new(event, &Payload::NotApplicable).unwrap();
         assert_eq!(exported.topics_xdr.len(), 4, "the original mint has an admin topic");
         assert_eq!(exported.rewritten.unwrap().topics_xdr.len(), 3);
         assert_ne!(Some(&event.xdr), event.rewritten_xdr.as_ref());

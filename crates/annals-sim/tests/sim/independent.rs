@@ -5,6 +5,7 @@ use std::process::Command;
 
 use annals_core::check::check_tx_set;
 use annals_core::hash::sha256;
+use annals_core::registry::Payload;
 use annals_core::wire::ExportedEvent;
 use annals_core::{Event, check_ledger};
 use annals_sim::{
@@ -63,7 +64,7 @@ pub(crate) fn framed(folder: &Path, ledgers: &[BuiltLedger]) -> PathBuf {
 
 /// The event as the decoder writes it.
 fn row(event: &Event) -> Value {
-    let exported = ExportedEvent::new(event).unwrap();
+    let exported = ExportedEvent::new(event, &Payload::NotApplicable).unwrap();
     let mut row = json!({
         "id": exported.id,
         "ledger": exported.ledger_seq,

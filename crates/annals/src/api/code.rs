@@ -15,6 +15,8 @@ pub enum Code {
     RepeatedParameter,
     /// A contract id that is none.
     BadContract,
+    /// An account that none can be.
+    BadAccount,
     /// No contract where one is needed.
     ContractRequired,
     /// A ledger sequence that is none.
@@ -71,12 +73,13 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::BadRequest,
         Self::BadEncoding,
         Self::UnknownParameter,
         Self::RepeatedParameter,
         Self::BadContract,
+        Self::BadAccount,
         Self::ContractRequired,
         Self::BadLedger,
         Self::BadLimit,
@@ -105,91 +108,105 @@ impl Code {
         Self::ArchiveUnreadable,
     ];
 
-    fn row(self) -> (StatusCode, &'static str, &'static str) {
-        use StatusCode as S;
+    /// The code as written, and its sentence.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::BadRequest => (S::BAD_REQUEST, "BAD_REQUEST", "the request is no HTTP/1.1"),
-            Self::BadEncoding => (S::BAD_REQUEST, "BAD_ENCODING", "the percent-encoding is no UTF-8"),
-            Self::UnknownParameter => (S::BAD_REQUEST, "UNKNOWN_PARAMETER", "the route has no such parameter"),
-            Self::RepeatedParameter => (S::BAD_REQUEST, "REPEATED_PARAMETER", "a parameter is given once"),
-            Self::BadContract => (S::BAD_REQUEST, "BAD_CONTRACT", "a contract is a strkey of 56 characters, C…"),
+            Self::BadRequest => ("BAD_REQUEST", "the request is no HTTP/1.1"),
+            Self::BadEncoding => ("BAD_ENCODING", "the percent-encoding is no UTF-8"),
+            Self::UnknownParameter => ("UNKNOWN_PARAMETER", "the route has no such parameter"),
+            Self::RepeatedParameter => ("REPEATED_PARAMETER", "a parameter is given once"),
+            Self::BadContract => ("BAD_CONTRACT", "a contract is a strkey of 56 characters, C…"),
+            Self::BadAccount => (
+                "BAD_ACCOUNT",
+                "an account is a strkey that starts with G, C, B or L: of a muxed account M… ask for the G… under it",
+            ),
             Self::ContractRequired => {
-                (S::BAD_REQUEST, "CONTRACT_REQUIRED", "this archive holds some contracts: name one by contract_id")
+                ("CONTRACT_REQUIRED", "this archive holds some contracts: name one by contract_id")
             }
-            Self::BadLedger => (S::BAD_REQUEST, "BAD_LEDGER", "a ledger is a whole number from 1 to 2147483647"),
-            Self::BadLimit => (S::BAD_REQUEST, "BAD_LIMIT", "a limit is a whole number in digits"),
-            Self::BadOrder => (S::BAD_REQUEST, "BAD_ORDER", "an order is asc or desc"),
-            Self::BadTypes => {
-                (S::BAD_REQUEST, "BAD_TYPES", "types are symbols of 1 to 32 letters, digits or _, with commas between")
-            }
-            Self::BadTopic => (S::BAD_REQUEST, "BAD_TOPIC", "a topic is the base64 of one canonical ScVal"),
-            Self::BadTxHash => (S::BAD_REQUEST, "BAD_TX_HASH", "a transaction hash is 64 hexadecimal digits"),
+            Self::BadLedger => ("BAD_LEDGER", "a ledger is a whole number from 1 to 2147483647"),
+            Self::BadLimit => ("BAD_LIMIT", "a limit is a whole number in digits"),
+            Self::BadOrder => ("BAD_ORDER", "an order is asc or desc"),
+            Self::BadTypes => ("BAD_TYPES", "types are symbols of 1 to 32 letters, digits or _, with commas between"),
+            Self::BadTopic => ("BAD_TOPIC", "a topic is the base64 of one canonical ScVal"),
+            Self::BadTxHash => ("BAD_TX_HASH", "a transaction hash is 64 hexadecimal digits"),
             Self::BadEventId => (
-                S::BAD_REQUEST,
                 "BAD_EVENT_ID",
                 "an event id is 19 digits, a hyphen and 10 digits, and names a place in a ledger that can be",
             ),
             Self::BadCursor => {
-                (S::BAD_REQUEST, "BAD_CURSOR", "this archive did not issue this cursor for this contract: begin anew")
+                ("BAD_CURSOR", "this archive did not issue this cursor for this contract and account: begin anew")
             }
-            Self::CursorMismatch => {
-                (S::BAD_REQUEST, "CURSOR_MISMATCH", "the cursor is of another query: leave its parameters out")
-            }
-            Self::NotFound => (S::NOT_FOUND, "NOT_FOUND", "there is nothing at this path: see /v1/openapi.json"),
-            Self::UnknownContract => (S::NOT_FOUND, "UNKNOWN_CONTRACT", "this archive does not watch the contract"),
+            Self::CursorMismatch => ("CURSOR_MISMATCH", "the cursor is of another query: leave its parameters out"),
+            Self::NotFound => ("NOT_FOUND", "there is nothing at this path: see /v1/openapi.json"),
+            Self::UnknownContract => ("UNKNOWN_CONTRACT", "this archive does not watch the contract"),
             Self::EventNotFound => {
-                (S::NOT_FOUND, "EVENT_NOT_FOUND", "the ledger was scanned for every contract and has no such event")
+                ("EVENT_NOT_FOUND", "the ledger was scanned for every contract and has no such event")
             }
             Self::LedgerNotCovered => {
-                (S::NOT_FOUND, "LEDGER_NOT_COVERED", "the ledger was not scanned, so nothing can be said of it")
+                ("LEDGER_NOT_COVERED", "the ledger was not scanned, so nothing can be said of it")
             }
-            Self::NoLedgerRow => {
-                (S::NOT_FOUND, "NO_LEDGER_ROW", "the ledger was scanned, from a source that gave no header")
-            }
-            Self::MethodNotAllowed => {
-                (S::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "nothing can be written here: use GET, HEAD or OPTIONS")
-            }
-            Self::NotAcceptable => {
-                (S::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "an answer comes plain, or coded with gzip or zstd")
-            }
-            Self::RequestTimeout => (S::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "the request came too slowly"),
-            Self::StaleCursor => {
-                (S::GONE, "STALE_CURSOR", "the archive was rolled back after it issued the cursor: begin anew")
-            }
-            Self::BodyTooLarge => (S::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "no route takes a body"),
-            Self::UriTooLong => (S::URI_TOO_LONG, "URI_TOO_LONG", "a URL has at most 60000 bytes"),
-            Self::HeadersTooLarge => (
-                S::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "HEADERS_TOO_LARGE",
-                "a request has at most 100 headers of together 16384 bytes",
-            ),
-            Self::Internal => (S::INTERNAL_SERVER_ERROR, "INTERNAL", "the archive failed: its log says how"),
-            Self::Overloaded => (S::SERVICE_UNAVAILABLE, "OVERLOADED", "too many readers at once: try again shortly"),
-            Self::TimedOut => {
-                (S::SERVICE_UNAVAILABLE, "TIMED_OUT", "the archive took too long: ask for a smaller window or limit")
-            }
-            Self::ArchiveUnreadable => {
-                (S::SERVICE_UNAVAILABLE, "ARCHIVE_UNREADABLE", "the archive cannot be read: its log says why")
-            }
+            Self::NoLedgerRow => ("NO_LEDGER_ROW", "the ledger was scanned, from a source that gave no header"),
+            Self::MethodNotAllowed => ("METHOD_NOT_ALLOWED", "nothing can be written here: use GET, HEAD or OPTIONS"),
+            Self::NotAcceptable => ("NOT_ACCEPTABLE", "an answer comes plain, or coded with gzip or zstd"),
+            Self::RequestTimeout => ("REQUEST_TIMEOUT", "the request came too slowly"),
+            Self::StaleCursor => ("STALE_CURSOR", "the archive was rolled back after it issued the cursor: begin anew"),
+            Self::BodyTooLarge => ("BODY_TOO_LARGE", "no route takes a body"),
+            Self::UriTooLong => ("URI_TOO_LONG", "a URL has at most 60000 bytes"),
+            Self::HeadersTooLarge => ("HEADERS_TOO_LARGE", "a request has at most 100 headers of together 16384 bytes"),
+            Self::Internal => ("INTERNAL", "the archive failed: its log says how"),
+            Self::Overloaded => ("OVERLOADED", "too many readers at once: try again shortly"),
+            Self::TimedOut => ("TIMED_OUT", "the archive took too long: ask for a smaller window or limit"),
+            Self::ArchiveUnreadable => ("ARCHIVE_UNREADABLE", "the archive cannot be read: its log says why"),
         }
     }
 
     /// The status of an answer with this code.
     #[must_use]
     pub fn status(self) -> StatusCode {
-        self.row().0
+        match self {
+            Self::NotFound
+            | Self::UnknownContract
+            | Self::EventNotFound
+            | Self::LedgerNotCovered
+            | Self::NoLedgerRow => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::StaleCursor => StatusCode::GONE,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UriTooLong => StatusCode::URI_TOO_LONG,
+            Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Overloaded | Self::TimedOut | Self::ArchiveUnreadable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::BadRequest
+            | Self::BadEncoding
+            | Self::UnknownParameter
+            | Self::RepeatedParameter
+            | Self::BadContract
+            | Self::BadAccount
+            | Self::ContractRequired
+            | Self::BadLedger
+            | Self::BadLimit
+            | Self::BadOrder
+            | Self::BadTypes
+            | Self::BadTopic
+            | Self::BadTxHash
+            | Self::BadEventId
+            | Self::BadCursor
+            | Self::CursorMismatch => StatusCode::BAD_REQUEST,
+        }
     }
 
     /// The code as written.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        self.row().1
+        self.words().0
     }
 
     /// What is wrong, and what would be right.
     #[must_use]
     pub fn sentence(self) -> &'static str {
-        self.row().2
+        self.words().1
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use annals_core::window::marks_begin;
 use annals_core::{ContractId, LedgerSeq, ScopeKey};
 use axum::extract::State;
 use axum::http::Uri;
@@ -30,6 +31,8 @@ struct Watched {
     contract_id: String,
     origin_ledger: Option<u32>,
     kind: Option<&'static str>,
+    schema: Option<String>,
+    unattributed: bool,
     latest_ledger: Option<u32>,
     ingested_through: Option<u32>,
 }
@@ -57,13 +60,15 @@ fn answer(store: &dyn Store) -> Result<Answer, ReadError> {
 }
 
 fn watched(id: ContractId, contract: Option<Contract>, status: &Status) -> Watched {
-    let origin = contract.and_then(|contract| contract.origin);
+    let origin = contract.as_ref().and_then(|contract| contract.origin);
     let coverage = status.covered(ScopeKey::Contract(id));
-    let ingested = origin.or(status.start).and_then(|first| coverage.watermark(first));
+    let ingested = marks_begin(origin, status.start).and_then(|first| coverage.watermark(first));
     Watched {
         contract_id: id.to_string(),
         origin_ledger: origin.map(LedgerSeq::get),
-        kind: contract.and_then(|contract| contract.kind).map(|kind| kind.as_str()),
+        kind: contract.as_ref().and_then(|contract| contract.kind).map(|kind| kind.as_str()),
+        schema: contract.and_then(|contract| contract.schema).map(|schema| schema.to_string()),
+        unattributed: status.unattributed.contains(&id),
         latest_ledger: coverage.latest().map(LedgerSeq::get),
         ingested_through: ingested.map(LedgerSeq::get),
     }

@@ -1,6 +1,6 @@
 //! Cursors: where a page ended and what the first page fixed, signed by the archive that issued them.
 
-use annals_core::{ContractId, LedgerSeq, Position, TxHash, Window};
+use annals_core::{Address, ContractId, LedgerSeq, Position, TxHash, Window};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac as _};
@@ -30,6 +30,15 @@ pub(super) struct Cursor {
     pub behind: Position,
 }
 
+/// Whose events a cursor walks through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Subject {
+    /// The contract.
+    pub contract: ContractId,
+    /// The account whose events alone are shown; none for all of the contract's.
+    pub account: Option<Address>,
+}
+
 /// The signed part of a cursor's text.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,28 +64,32 @@ impl CursorKey {
         Self(key)
     }
 
-    /// Signs what belongs to a contract: a cursor of another one is none.
-    fn mac(&self, contract: ContractId, content: &[u8]) -> Hmac<Sha256> {
+    /// Signs what belongs to a subject: a cursor of another one is none.
+    fn mac(&self, subject: Subject, content: &[u8]) -> Hmac<Sha256> {
         let mut mac = Hmac::new_from_slice(&self.0).expect("HMAC takes keys of any length");
         mac.update(b"annals cursor\0");
-        mac.update(&contract.0);
+        mac.update(&subject.contract.0);
+        // An address begins with the number of its arm, and the content with a brace.
+        if let Some(account) = subject.account {
+            mac.update(&account.to_bytes());
+        }
         mac.update(content);
         mac
     }
 
     /// The cursor's text.
-    pub fn write(&self, contract: ContractId, cursor: &Cursor) -> String {
+    pub fn write(&self, subject: Subject, cursor: &Cursor) -> String {
         let mut bytes = serde_json::to_vec(&Content::of(cursor)).expect("numbers and texts are always JSON");
-        let tag = self.mac(contract, &bytes).finalize().into_bytes();
+        let tag = self.mac(subject, &bytes).finalize().into_bytes();
         bytes.extend_from_slice(&tag);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads a cursor that this archive issued for `contract`; none for every other text.
-    pub fn read(&self, contract: ContractId, text: &str) -> Option<Cursor> {
+    /// Reads a cursor that this archive issued for `subject`; none for every other text.
+    pub fn read(&self, subject: Subject, text: &str) -> Option<Cursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (content, tag) = bytes.split_last_chunk::<TAG_BYTES>()?;
-        self.mac(contract, content).verify_slice(tag).ok()?;
+        self.mac(subject, content).verify_slice(tag).ok()?;
         serde_json::from_slice::<Content>(content).ok()?.into_cursor()
     }
 }
@@ -145,33 +158,46 @@ mod tests {
         }
     }
 
-    const CONTRACT: ContractId = ContractId([1; 32]);
+    const OF_CONTRACT: Subject = Subject { contract: ContractId([1; 32]), account: None };
+    const OF_ACCOUNT: Subject = Subject { account: Some(Address::Account([2; 32])), ..OF_CONTRACT };
 
     #[test]
-    fn inv_9_a_cursor_is_read_by_the_archive_and_for_the_contract_it_was_issued_for() {
+    fn inv_9_a_cursor_is_read_by_the_archive_and_for_the_subject_it_was_issued_for() {
         let key = CursorKey::new([9; 32]);
-        let text = key.write(CONTRACT, &cursor());
-        assert_eq!(key.read(CONTRACT, &text), Some(cursor()));
-        assert_eq!(key.read(ContractId([2; 32]), &text), None);
-        assert_eq!(CursorKey::new([8; 32]).read(CONTRACT, &text), None);
+        let contract = |byte| Subject { contract: ContractId([byte; 32]), account: None };
+        let subjects = [
+            contract(1),
+            contract(2),
+            OF_ACCOUNT,
+            Subject { account: OF_ACCOUNT.account, ..contract(2) },
+            Subject { account: Some(Address::Account([3; 32])), ..contract(1) },
+            Subject { account: Some(Address::LiquidityPool([2; 32])), ..contract(1) },
+        ];
+        for own in subjects {
+            let text = key.write(own, &cursor());
+            for subject in subjects {
+                assert_eq!(key.read(subject, &text), (subject == own).then(cursor), "{own:?} {subject:?}");
+            }
+            assert_eq!(CursorKey::new([8; 32]).read(own, &text), None);
+        }
     }
 
     #[test]
     fn inv_9_a_cursor_with_any_character_changed_added_or_gone_is_none() {
         let key = CursorKey::new([9; 32]);
-        let text = key.write(CONTRACT, &cursor());
+        let text = key.write(OF_ACCOUNT, &cursor());
         let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/ ";
         for place in 0..text.len() {
             for byte in alphabet.iter().filter(|byte| **byte != text.as_bytes()[place]) {
                 let mut changed = text.clone().into_bytes();
                 changed[place] = *byte;
                 let changed = String::from_utf8(changed).unwrap();
-                assert_eq!(key.read(CONTRACT, &changed), None, "{changed}");
+                assert_eq!(key.read(OF_ACCOUNT, &changed), None, "{changed}");
             }
-            assert_eq!(key.read(CONTRACT, &text[..place]), None);
+            assert_eq!(key.read(OF_ACCOUNT, &text[..place]), None);
         }
         for changed in [format!("{text}A"), format!("{text}="), format!(" {text}"), String::new()] {
-            assert_eq!(key.read(CONTRACT, &changed), None, "{changed}");
+            assert_eq!(key.read(OF_ACCOUNT, &changed), None, "{changed}");
         }
     }
 }

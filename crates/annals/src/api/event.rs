@@ -31,9 +31,9 @@ pub(super) async fn get(
     let position = value::event_id(&segment(id)?)?;
     Query::read(&uri, &EVENT)?;
     let read = api.reads.run(move |store| match store.event(position)? {
-        EventLookup::Found(event) => {
+        EventLookup::Found(found) => {
             let mut json = Vec::new();
-            EventWriter::default().write(&mut json, &event, &NoMore {})?;
+            EventWriter::default().write(&mut json, &found, &NoMore {})?;
             Ok(Answer::of_json(json))
         }
         EventLookup::Absent { covered: true } => Err(Code::EventNotFound.into()),

@@ -1,8 +1,8 @@
-//! Pages of one contract's events.
+//! Pages of one contract's events, or of one account's among them.
 
 use std::sync::Arc;
 
-use annals_core::{ContractId, LedgerSeq, Position, TxHash};
+use annals_core::{LedgerSeq, Position, TxHash};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::Uri;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::answer::Answer;
 use super::code::Code;
-use super::cursor::{Cursor, CursorKey};
+use super::cursor::{Cursor, CursorKey, Subject};
 use super::error::ApiError;
 use super::event::NoMore;
 use super::judge::Vouched;
@@ -18,9 +18,9 @@ use super::limits::{PAGE_EVENTS_DEFAULT, TOPIC_BYTES_MAX};
 use super::page::EventsPlace;
 use super::query::Query;
 use super::reads::ReadError;
-use super::route::EVENTS;
-use super::{Api, page, segment, value};
-use crate::store::{EventFilter, Order, Page, PageQuery, Store};
+use super::route::{ACCOUNT_EVENTS, EVENTS};
+use super::{Api, contract_and_account, page, segment, value};
+use crate::store::{EventFilter, JudgedWindow, Order, Page, PageQuery, Store};
 
 const TOPICS: [&str; 4] = ["topic0", "topic1", "topic2", "topic3"];
 
@@ -59,10 +59,11 @@ impl Asked {
     }
 
     /// The query of a first page.
-    fn first(self, contract: ContractId) -> PageQuery {
+    fn first(self, Subject { contract, account }: Subject) -> PageQuery {
         let Self { from, to, types, topics, tx_hash, order, after, limit } = self;
         PageQuery {
             contract,
+            account,
             asked_from: from,
             asked_to: to,
             filter: EventFilter { types: types.unwrap_or_default(), topics, tx_hash },
@@ -75,7 +76,7 @@ impl Asked {
     }
 
     /// The query of the page behind a cursor. What is asked for beside it must be what it was issued for.
-    fn next(self, contract: ContractId, cursor: Cursor) -> Result<PageQuery, ApiError> {
+    fn next(self, Subject { contract, account }: Subject, cursor: Cursor) -> Result<PageQuery, ApiError> {
         if self.after.is_some() {
             return Err(ApiError::new(Code::CursorMismatch, "a cursor goes on by itself: leave after_id out"));
         }
@@ -93,7 +94,7 @@ impl Asked {
         }
         let (asked_from, asked_to) = (window.from_inclusive, window.to_inclusive);
         let (bound, behind, limit) = (Some(bound), Some(behind), self.limit);
-        Ok(PageQuery { contract, asked_from, asked_to, filter, order, above, behind, bound, limit })
+        Ok(PageQuery { contract, account, asked_from, asked_to, filter, order, above, behind, bound, limit })
     }
 }
 
@@ -112,6 +113,12 @@ struct EventPage {
     vouched: Vouched,
 }
 
+/// What the page of an account says of each event beside what every page says.
+#[derive(Debug, Serialize)]
+struct OfAccount<'a> {
+    roles: &'a [String],
+}
+
 /// Answers one page of a contract's events.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
@@ -119,13 +126,26 @@ pub(super) async fn list(
     uri: Uri,
 ) -> Result<Answer, ApiError> {
     let contract = value::contract(&segment(contract)?)?;
-    let query = Query::read(&uri, &EVENTS)?;
+    page_of(api, Subject { contract, account: None }, Query::read(&uri, &EVENTS)?).await
+}
+
+/// Answers one page of those of a contract's events that belong to an account.
+pub(super) async fn list_of_account(
+    State(api): State<Arc<Api>>,
+    path: Result<Path<(String, String)>, PathRejection>,
+    uri: Uri,
+) -> Result<Answer, ApiError> {
+    let (contract, account) = contract_and_account(path)?;
+    page_of(api, Subject { contract, account: Some(account) }, Query::read(&uri, &ACCOUNT_EVENTS)?).await
+}
+
+async fn page_of(api: Arc<Api>, subject: Subject, query: Query) -> Result<Answer, ApiError> {
     let asked = Asked::read(&query)?;
-    let cursor = query.get("cursor").map(|text| api.cursors.read(contract, text).ok_or(Code::BadCursor)).transpose()?;
+    let cursor = query.get("cursor").map(|text| api.cursors.read(subject, text).ok_or(Code::BadCursor)).transpose()?;
     let epoch = cursor.as_ref().map(|cursor| cursor.epoch);
     let page_query = match cursor {
-        None => asked.first(contract),
-        Some(cursor) => asked.next(contract, cursor)?,
+        None => asked.first(subject),
+        Some(cursor) => asked.next(subject, cursor)?,
     };
     let signer = Arc::clone(&api);
     api.reads.run(move |store| answer(store, &page_query, epoch, &signer.cursors)).await
@@ -139,14 +159,19 @@ fn answer(store: &dyn Store, query: &PageQuery, epoch: Option<u64>, cursors: &Cu
     if epoch.is_some_and(|epoch| epoch != page.view.epoch) {
         return Err(Code::StaleCursor.into());
     }
+    let subject = Subject { contract: query.contract, account: query.account };
+    let Page { window, classic_events_absent, unattributed, .. } = page;
     let frame = EventPage {
-        from_ledger: page.window.from_inclusive.map(LedgerSeq::get),
-        to_ledger: page.window.to_inclusive.map(LedgerSeq::get),
+        from_ledger: window.from_inclusive.map(LedgerSeq::get),
+        to_ledger: window.to_inclusive.map(LedgerSeq::get),
         events: EventsPlace::default(),
-        cursor: page.next.map(|behind| cursors.write(query.contract, &cursor(query, &page, behind))),
-        vouched: Vouched::of(&page),
+        cursor: page.next.map(|behind| cursors.write(subject, &cursor(query, &page, behind))),
+        vouched: Vouched::of(&JudgedWindow { window, classic_events_absent, unattributed }, &page.view),
     };
-    page::answer(&frame, page.events.iter().map(|event| (event, NoMore {})))
+    match query.account {
+        None => page::answer(&frame, page.events.iter().map(|shown| (shown, NoMore {}))),
+        Some(_) => page::answer(&frame, page.events.iter().map(|shown| (shown, OfAccount { roles: &shown.roles }))),
+    }
 }
 
 /// The cursor of the page that follows: this one's query, bound to what the first page fixed.

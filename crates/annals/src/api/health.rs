@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use annals_core::window::marks_begin;
 use annals_core::{ContractId, LedgerRange, LedgerSeq, Network, ScopeKey};
 use axum::extract::State;
 use axum::http::Uri;
@@ -32,6 +33,9 @@ struct Health {
     origin_ledger: Option<u32>,
     gaps: Vec<Ledgers>,
     incidents: u64,
+    schema: Option<String>,
+    unattributed: bool,
+    unattributed_events: u64,
 }
 
 /// Answers how far one contract's history reaches, or the whole archive's.
@@ -62,9 +66,17 @@ fn of_contract(store: &dyn Store, id: ContractId, now_ms: u64) -> Result<Health,
     if !view.in_scope {
         return Err(Code::UnknownContract.into());
     }
-    let origin = view.contract.and_then(|contract| contract.origin);
-    let health = of(store, &store.status()?, ScopeKey::Contract(id), origin, now_ms)?;
-    Ok(Health { contract_id: Some(id.to_string()), ..health })
+    let origin = view.contract.as_ref().and_then(|contract| contract.origin);
+    let schema = view.contract.and_then(|contract| contract.schema);
+    let status = store.status()?;
+    let health = of(store, &status, ScopeKey::Contract(id), origin, now_ms)?;
+    Ok(Health {
+        contract_id: Some(id.to_string()),
+        schema: schema.map(|schema| schema.to_string()),
+        unattributed: status.unattributed.contains(&id),
+        unattributed_events: store.quarantined(id)?,
+        ..health
+    })
 }
 
 /// Whether the archive's scope is everything, or nobody has said yet what it is.
@@ -82,7 +94,7 @@ fn of(
     now_ms: u64,
 ) -> Result<Health, ReadError> {
     let coverage = status.covered(key);
-    let first = origin.or(status.start);
+    let first = marks_begin(origin, status.start);
     let through = |held: &annals_core::Coverage| first.and_then(|first| held.watermark(first));
     let ingested = through(&coverage);
     let asked = status.gaps.iter().filter(|gap| gap.key == key || gap.key == ScopeKey::All);
@@ -107,6 +119,9 @@ fn of(
         origin_ledger: origin.map(LedgerSeq::get),
         gaps: Ledgers::of(&missing).0,
         incidents: status.open_incidents,
+        schema: None,
+        unattributed: !status.unattributed.is_empty(),
+        unattributed_events: status.quarantined,
     })
 }
 

@@ -1,10 +1,11 @@
 //! What an answer says of its own window: complete or why not, how far verified, and what that hangs on.
 
+use annals_core::window::marks_begin;
 use annals_core::{Coverage, Evidence, Judgement, LedgerRange, LedgerSeq, Window};
 use serde::Serialize;
 
 use super::limits::MISSING_RANGES_MAX;
-use crate::store::{ContractView, Page};
+use crate::store::{ContractView, JudgedWindow, Unattributed};
 
 /// Ledgers, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -23,7 +24,7 @@ impl Ledgers {
     }
 }
 
-/// What is said beside a page's events.
+/// What is said of the window of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Vouched {
     complete: bool,
@@ -35,17 +36,16 @@ pub(super) struct Vouched {
 }
 
 impl Vouched {
-    /// Judges a page by what was read in its own snapshot.
-    pub fn of(page: &Page) -> Self {
-        let view = &page.view;
+    /// Judges a window by what was read in its own snapshot.
+    pub fn of(judged: &JudgedWindow, view: &ContractView) -> Self {
         let evidence = Evidence {
             coverage: &view.coverage,
             lowest_incident: view.lowest_incident,
-            classic_events_absent: page.classic_events_absent,
-            no_schema: false,
-            unattributed_events: false,
+            classic_events_absent: judged.classic_events_absent,
+            no_schema: judged.unattributed == Some(Unattributed::NoSchema),
+            unattributed_events: judged.unattributed == Some(Unattributed::Events),
         };
-        let judgement = Judgement::of(page.window, &evidence);
+        let judgement = Judgement::of(judged.window, &evidence);
         let (missing, missing_truncated) = Ledgers::of(&judgement.missing);
         Self {
             complete: judgement.is_complete(),
@@ -53,14 +53,14 @@ impl Vouched {
             missing,
             missing_truncated,
             verified_through: first_ledger(view).and_then(|first| view.verified.watermark(first)).map(LedgerSeq::get),
-            anchor: anchor(page.window, view),
+            anchor: anchor(judged.window, view),
         }
     }
 }
 
-/// Where the contract's marks count from: its origin, or the archive's start where nobody knows that.
+/// Where the contract's marks count from.
 pub(super) fn first_ledger(view: &ContractView) -> Option<LedgerSeq> {
-    view.contract.and_then(|contract| contract.origin).or(view.start)
+    marks_begin(view.contract.as_ref().and_then(|contract| contract.origin), view.start)
 }
 
 /// What the window's headers hang on: a pin at or above its end that verified ledgers link all of it to, or the word

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::code::Code;
-use super::route::{self, Place, Route};
+use super::route::{self, Parameter, Route};
 
 /// `components.schemas`, but for the codes.
 const SCHEMAS: &str = include_str!("openapi/schemas.json");
@@ -52,19 +52,9 @@ fn error_code() -> Value {
 }
 
 fn path_item(route: &Route, operation: String) -> Value {
-    let parameters: Vec<Value> = route
-        .parameters
-        .iter()
-        .map(|parameter| {
-            json!({
-                "name": parameter.name,
-                "in": if parameter.place == Place::Path { "path" } else { "query" },
-                "required": parameter.place == Place::Path,
-                "description": parameter.about,
-                "schema": reference(parameter.schema),
-            })
-        })
-        .collect();
+    let in_path = route.in_path.iter().map(|parameter| described(parameter, "path"));
+    let in_query = route.in_query.iter().map(|parameter| described(parameter, "query"));
+    let parameters: Vec<Value> = in_path.chain(in_query).collect();
     let mut responses = Map::new();
     responses.insert("200".to_owned(), answer("The answer.", reference(route.answer)));
     for (status, codes) in by_status(route.all_codes()) {
@@ -85,6 +75,16 @@ fn path_item(route: &Route, operation: String) -> Value {
             "parameters": parameters,
             "responses": responses,
         },
+    })
+}
+
+fn described(parameter: &Parameter, place: &str) -> Value {
+    json!({
+        "name": parameter.name,
+        "in": place,
+        "required": place == "path",
+        "description": parameter.about,
+        "schema": reference(parameter.schema),
     })
 }
 

@@ -1,6 +1,5 @@
 //! A page of events as an answer: what is said of it, and its events in between.
 
-use annals_core::Event;
 use serde::Serialize;
 use serde::ser::Error as _;
 use serde_json::error::Error;
@@ -8,6 +7,7 @@ use serde_json::error::Error;
 use super::answer::Answer;
 use super::event::EventWriter;
 use super::reads::ReadError;
+use crate::store::PageEvent;
 
 /// What the place of the events looks like in a frame without them.
 const PLACE: &[u8] = br#""events":[]"#;
@@ -25,7 +25,7 @@ pub(super) struct EventsPlace([(); 0]);
 /// [`ReadError::Damaged`] when an event's bytes are no `ContractEvent`, or the frame has no place for events.
 pub(super) fn answer<'a, M: Serialize>(
     frame: &impl Serialize,
-    events: impl IntoIterator<Item = (&'a Event, M)>,
+    events: impl IntoIterator<Item = (&'a PageEvent, M)>,
 ) -> Result<Answer, ReadError> {
     let frame = serde_json::to_vec(frame).map_err(damaged)?;
     let place = frame.windows(PLACE.len()).position(|window| window == PLACE);
@@ -52,6 +52,8 @@ fn damaged(error: Error) -> ReadError {
 
 #[cfg(test)]
 mod tests {
+    use annals_core::Event;
+    use annals_core::registry::Payload;
     use axum::body::to_bytes;
     use axum::response::IntoResponse as _;
 
@@ -65,7 +67,7 @@ mod tests {
         after: [u8; 2],
     }
 
-    fn text(events: &[Event]) -> String {
+    fn text(events: &[PageEvent]) -> String {
         let frame = Frame { before: r#""events":[]"#, events: EventsPlace::default(), after: [1, 2] };
         let answer = answer(&frame, events.iter().map(|event| (event, NoMore {})));
         let body = answer.ok().unwrap().into_response().into_body();
@@ -74,8 +76,8 @@ mod tests {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
-    fn event(index: u32) -> Event {
-        Event {
+    fn event(index: u32) -> PageEvent {
+        let event = Event {
             position: annals_core::Position::first_of(annals_core::LedgerSeq::new(7 + index).unwrap()),
             tx_hash: annals_core::TxHash([9; 32]),
             tx_order: 1,
@@ -92,15 +94,17 @@ mod tests {
             .xdr(),
             proof: annals_core::ProofClass::Uncommitted,
             rewritten_xdr: None,
-        }
+        };
+        PageEvent { event, roles: Vec::new(), payload: Payload::Present(vec![7; 5]) }
     }
 
     #[test]
     fn the_events_stand_in_their_place_whatever_other_members_say() {
         use annals_core::wire::ExportedEvent;
         for count in 0..4 {
-            let events: Vec<Event> = (0..count).map(event).collect();
-            let exported: Vec<_> = events.iter().map(|event| ExportedEvent::new(event).unwrap()).collect();
+            let events: Vec<PageEvent> = (0..count).map(event).collect();
+            let export = |shown: &PageEvent| ExportedEvent::new(&shown.event, &shown.payload).unwrap();
+            let exported: Vec<_> = events.iter().map(export).collect();
             let exported = serde_json::to_string(&exported).unwrap();
             let expected = format!(r#"{{"before":"\"events\":[]","events":{exported},"after":[1,2]}}"#);
             assert_eq!(text(&events), expected);

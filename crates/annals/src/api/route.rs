@@ -3,18 +3,10 @@
 
 use super::code::Code;
 
-/// Where a parameter stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Path,
-    Query,
-}
-
 /// One parameter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter {
     pub name: &'static str,
-    pub place: Place,
     /// The name of its schema in the document.
     pub schema: &'static str,
     pub about: &'static str,
@@ -30,7 +22,10 @@ pub(super) struct Route {
     /// Its name for generated clients.
     pub operation: &'static str,
     pub about: &'static str,
-    pub parameters: &'static [Parameter],
+    /// The parameters that stand in the path.
+    pub in_path: &'static [Parameter],
+    /// The parameters that stand in the query.
+    pub in_query: &'static [Parameter],
     /// The name of its answer's schema in the document.
     pub answer: &'static str,
     /// What it refuses beside what every route refuses.
@@ -42,7 +37,7 @@ pub(super) struct Route {
 impl Route {
     /// The names of the parameters that stand in the query.
     pub fn query_names(&self) -> impl Iterator<Item = &'static str> {
-        self.parameters.iter().filter(|parameter| parameter.place == Place::Query).map(|parameter| parameter.name)
+        self.in_query.iter().map(|parameter| parameter.name)
     }
 
     /// Every code that the route's answers can have.
@@ -70,13 +65,74 @@ const EVERYWHERE: [Code; 10] = [
 /// How reading the archive fails.
 const READING: [Code; 3] = [Code::Internal, Code::Overloaded, Code::TimedOut];
 
-const fn path(name: &'static str, schema: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, place: Place::Path, schema, about }
+const fn parameter(name: &'static str, schema: &'static str, about: &'static str) -> Parameter {
+    Parameter { name, schema, about }
 }
 
-const fn query(name: &'static str, schema: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, place: Place::Query, schema, about }
-}
+const CONTRACT: Parameter = parameter("contract", "ContractId", "The contract.");
+const ACCOUNT: Parameter = parameter(
+    "account",
+    "Address",
+    "Whose events: an account G…, a contract C…, a claimable balance B… or a liquidity pool L…. A muxed account M… has \
+     no history of its own: ask for the account under it.",
+);
+const AT_LEDGER: Parameter =
+    parameter("at_ledger", "LedgerSeq", "Only events up to this ledger; `ingested_through` where left out.");
+
+/// What a page of events is asked for with.
+const PAGE: [Parameter; 12] = [
+    parameter("from_ledger", "LedgerSeq", "The window's first ledger; the contract's origin where left out."),
+    parameter("to_ledger", "LedgerSeq", "The window's last ledger; `ingested_through` where left out."),
+    parameter("types", "Types", "Only events whose topic 0 is one of these symbols, with commas between."),
+    parameter("topic0", "Topic", "Only events with this topic 0: base64 XDR of an ScVal."),
+    parameter("topic1", "Topic", "Only events with this topic 1."),
+    parameter("topic2", "Topic", "Only events with this topic 2."),
+    parameter("topic3", "Topic", "Only events with this topic 3."),
+    parameter("tx_hash", "TxHash", "Only events of this transaction."),
+    parameter("limit", "Limit", "At most so many events: 200 where left out, 0 counts as 1, more than 1000 as 1000."),
+    parameter(
+        "cursor",
+        "Cursor",
+        "Where the page before ended. The other parameters may be left out or be the same; `limit` may change.",
+    ),
+    parameter(
+        "after_id",
+        "EventId",
+        "Only events above this id, in both directions; no event need have it, so that the cursor with which the \
+         network's RPC ended a page will do. Not beside a cursor.",
+    ),
+    parameter("order", "Order", "`asc`, the order of the ledger, or `desc`, the same backwards."),
+];
+
+/// What one account's contract, account and ledger are refused with.
+const ACCOUNT_CODES: [Code; 4] = [Code::BadContract, Code::BadAccount, Code::BadLedger, Code::UnknownContract];
+
+/// What a page of events is refused with.
+const PAGE_CODES: [Code; 12] = [
+    Code::BadContract,
+    Code::BadLedger,
+    Code::BadTypes,
+    Code::BadTopic,
+    Code::BadTxHash,
+    Code::BadLimit,
+    Code::BadCursor,
+    Code::CursorMismatch,
+    Code::BadEventId,
+    Code::BadOrder,
+    Code::UnknownContract,
+    Code::StaleCursor,
+];
+
+/// What a page of one account's events is refused with.
+const ACCOUNT_PAGE_CODES: [Code; 13] = {
+    let mut codes = [Code::BadAccount; 13];
+    let mut place = 0;
+    while place < PAGE_CODES.len() {
+        codes[place] = PAGE_CODES[place];
+        place += 1;
+    }
+    codes
+};
 
 pub(super) const HEALTH: Route = Route {
     path: "/v1/health",
@@ -84,7 +140,8 @@ pub(super) const HEALTH: Route = Route {
     operation: "getHealth",
     about: "How far the history of a contract reaches without a gap; without a contract that of the whole archive, \
             where its scope is all. `gaps` lists the first hundred.",
-    parameters: &[query("contract_id", "ContractId", "The contract; needed unless the archive's scope is all.")],
+    in_path: &[],
+    in_query: &[parameter("contract_id", "ContractId", "The contract; needed unless the archive's scope is all.")],
     answer: "Health",
     codes: &[Code::BadContract, Code::ContractRequired, Code::UnknownContract],
     reads: true,
@@ -96,7 +153,8 @@ pub(super) const CONTRACTS: Route = Route {
     operation: "listContracts",
     about: "The contracts that the archive watches or was told of, by id; under scope all every other contract is \
             watched too.",
-    parameters: &[],
+    in_path: &[],
+    in_query: &[],
     answer: "Contracts",
     codes: &[],
     reads: true,
@@ -109,45 +167,52 @@ pub(super) const EVENTS: Route = Route {
     about: "A page of one contract's events, and whether the window asked for is gap-free. Pages together are the \
             window as it was when the first one was read. An incomplete window is an answer like any other and says \
             so: rely on the absence of events only where `complete` is true.",
-    parameters: &[
-        path("contract", "ContractId", "The contract."),
-        query("from_ledger", "LedgerSeq", "The window's first ledger; the contract's origin where left out."),
-        query("to_ledger", "LedgerSeq", "The window's last ledger; `ingested_through` where left out."),
-        query("types", "Types", "Only events whose topic 0 is one of these symbols, with commas between."),
-        query("topic0", "Topic", "Only events with this topic 0: base64 XDR of an ScVal."),
-        query("topic1", "Topic", "Only events with this topic 1."),
-        query("topic2", "Topic", "Only events with this topic 2."),
-        query("topic3", "Topic", "Only events with this topic 3."),
-        query("tx_hash", "TxHash", "Only events of this transaction."),
-        query("limit", "Limit", "At most so many events: 200 where left out, 0 counts as 1, more than 1000 as 1000."),
-        query(
-            "cursor",
-            "Cursor",
-            "Where the page before ended. The other parameters may be left out or be the same; `limit` may change.",
-        ),
-        query(
-            "after_id",
-            "EventId",
-            "Only events above this id, in both directions; no event need have it, so that the cursor with which the \
-             network's RPC ended a page will do. Not beside a cursor.",
-        ),
-        query("order", "Order", "`asc`, the order of the ledger, or `desc`, the same backwards."),
-    ],
+    in_path: &[CONTRACT],
+    in_query: &PAGE,
     answer: "EventPage",
-    codes: &[
-        Code::BadContract,
-        Code::BadLedger,
-        Code::BadTypes,
-        Code::BadTopic,
-        Code::BadTxHash,
-        Code::BadLimit,
-        Code::BadCursor,
-        Code::CursorMismatch,
-        Code::BadEventId,
-        Code::BadOrder,
-        Code::UnknownContract,
-        Code::StaleCursor,
-    ],
+    codes: &PAGE_CODES,
+    reads: true,
+};
+
+pub(super) const ACCOUNT_EVENTS: Route = Route {
+    path: "/v1/tokens/{contract}/accounts/{account}/events",
+    aliases: &["/v1/contracts/{contract}/accounts/{account}/events"],
+    operation: "listAccountEvents",
+    about: "A page of those of a contract's events that belong to one account, by the roles that the contract's schema \
+            gives to topics; filters apply to these. The window is complete only where it is gap-free and every event \
+            in it could be told whose it is.",
+    in_path: &[CONTRACT, ACCOUNT],
+    in_query: &PAGE,
+    answer: "AccountEventPage",
+    codes: &ACCOUNT_PAGE_CODES,
+    reads: true,
+};
+
+pub(super) const CHECKPOINT: Route = Route {
+    path: "/v1/tokens/{contract}/accounts/{account}/checkpoint",
+    aliases: &["/v1/contracts/{contract}/accounts/{account}/checkpoint"],
+    operation: "getCheckpoint",
+    about: "The account's latest checkpoint: the event, of which the account is the owner, that gives its balance anew. \
+            `complete` says that there is no gap and no event of unknown parties from the checkpoint's ledger on, \
+            without one from the contract's origin on: only then is it surely the latest.",
+    in_path: &[CONTRACT, ACCOUNT],
+    in_query: &[AT_LEDGER],
+    answer: "Checkpoint",
+    codes: &ACCOUNT_CODES,
+    reads: true,
+};
+
+pub(super) const REPLAY_WINDOW: Route = Route {
+    path: "/v1/tokens/{contract}/accounts/{account}/replay-window",
+    aliases: &["/v1/contracts/{contract}/accounts/{account}/replay-window"],
+    operation: "getReplayWindow",
+    about: "Where a replay of the account's events begins: at T0, the last event at or before the latest checkpoint, by \
+            its full position, that folded what was received into the spendable balance; without one, at the event that \
+            opened the account. The window reaches from the ledger of T0, without one from the contract's origin.",
+    in_path: &[CONTRACT, ACCOUNT],
+    in_query: &[AT_LEDGER],
+    answer: "ReplayWindow",
+    codes: &ACCOUNT_CODES,
     reads: true,
 };
 
@@ -156,7 +221,8 @@ pub(super) const EVENT: Route = Route {
     aliases: &[],
     operation: "getEvent",
     about: "One event. Where there is none, the code says whether its ledger was scanned for every contract.",
-    parameters: &[path("id", "EventId", "The event's id, the same that the network's RPC gives it.")],
+    in_path: &[parameter("id", "EventId", "The event's id, the same that the network's RPC gives it.")],
+    in_query: &[],
     answer: "Event",
     codes: &[Code::BadEventId, Code::EventNotFound, Code::LedgerNotCovered],
     reads: true,
@@ -168,7 +234,8 @@ pub(super) const LEDGER: Route = Route {
     operation: "getLedger",
     about: "One ledger: its hashes, its header, and how many events of which proof class it holds, whatever the \
             archive's scope. Where there is no row, the code says whether the ledger was scanned.",
-    parameters: &[path("seq", "LedgerSeq", "The ledger's sequence number.")],
+    in_path: &[parameter("seq", "LedgerSeq", "The ledger's sequence number.")],
+    in_query: &[],
     answer: "Ledger",
     codes: &[Code::BadLedger, Code::LedgerNotCovered, Code::NoLedgerRow],
     reads: true,
@@ -179,7 +246,8 @@ pub(super) const DOCUMENT: Route = Route {
     aliases: &[],
     operation: "getDocument",
     about: "This document.",
-    parameters: &[],
+    in_path: &[],
+    in_query: &[],
     answer: "Document",
     codes: &[],
     reads: false,
@@ -190,11 +258,13 @@ pub(super) const HEALTHZ: Route = Route {
     aliases: &[],
     operation: "getAlive",
     about: "Whether the process answers and the archive can be read; says nothing of how fresh it is.",
-    parameters: &[],
+    in_path: &[],
+    in_query: &[],
     answer: "Alive",
     codes: &[Code::ArchiveUnreadable],
     reads: true,
 };
 
 /// Every route.
-pub(super) const ALL: [&Route; 7] = [&HEALTH, &CONTRACTS, &EVENTS, &EVENT, &LEDGER, &DOCUMENT, &HEALTHZ];
+pub(super) const ALL: [&Route; 10] =
+    [&HEALTH, &CONTRACTS, &EVENTS, &ACCOUNT_EVENTS, &CHECKPOINT, &REPLAY_WINDOW, &EVENT, &LEDGER, &DOCUMENT, &HEALTHZ];

@@ -1,7 +1,7 @@
 //! What single values of a request mean.
 
 use annals_core::decode::check_value;
-use annals_core::{ContractId, LedgerSeq, Position, TxHash};
+use annals_core::{Address, AddressParseError, ContractId, LedgerSeq, Position, TxHash};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -13,6 +13,14 @@ use crate::store::Order;
 /// A contract's strkey.
 pub(super) fn contract(text: &str) -> Result<ContractId, ApiError> {
     text.parse().map_err(|_| Code::BadContract.into())
+}
+
+/// The strkey of whom events can belong to. A muxed one is refused with the one to ask for.
+pub(super) fn account(text: &str) -> Result<Address, ApiError> {
+    text.parse().map_err(|error| match error {
+        muxed @ AddressParseError::Muxed(_) => ApiError::new(Code::BadAccount, muxed.to_string()),
+        AddressParseError::NotAddress => Code::BadAccount.into(),
+    })
 }
 
 /// A ledger's sequence number.

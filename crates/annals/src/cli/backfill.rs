@@ -4,7 +4,7 @@ use annals_core::Network;
 
 use super::error::CliError;
 use super::outcome::Outcome;
-use super::output::grouped;
+use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json, progress};
 use crate::backfill::{self, Job, Summary};
 use crate::config::{ConfigError, Flags, Key, SourceChoice};
@@ -12,7 +12,7 @@ use crate::source::{
     FramedSource, LakeOptions, LakeSource, LedgerSource, RemoteLakeOptions, RemoteLakeSource, RpcOptions, RpcSource,
     Timeouts,
 };
-use crate::store::{SqliteStore, Store as _, StoreError};
+use crate::store::{Store as _, StoreError};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -25,7 +25,8 @@ Examples:
 A ledger is a number, also as 63M, 1.5M or 100k. --from takes a whole range too: A:B, both ends included, or A:+N
 for N ledgers from A on. What is stored already is not fetched again; a bad object is named, its ledgers stay a
 gap, and the rest goes on. With --json the last line on stdout is
-{ledgers, fetched, events, committed, uncommitted, rewritten, unverified, verified_through, ingested_through, gaps}.";
+{ledgers, fetched, events, committed, uncommitted, rewritten, unverified, verified_through, ingested_through, gaps,
+unattributed}, the last being the contracts that wait for `annals reattribute`.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
@@ -91,7 +92,7 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let range = settings.window()?.ok_or(missing("the range of ledgers", "--from and --to, or --from A:+N"))?;
     let choice = settings.source()?.ok_or(missing("the source", "--lake PATH, --rpc URL or --ledgers FILE"))?;
     let (scope, classic, pins) = (settings.scope()?, settings.classic()?, settings.pins()?);
-    let data_dir = settings.data_dir()?;
+    let archive = context.archive()?;
     let network = match settings.network()? {
         Some(network) => network,
         None => stored_network(context)?
@@ -101,7 +102,7 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let job = Job { network, scope, classic, range, pins };
     // A source that contradicts the job leaves no trace, not even an empty archive.
     backfill::check_source(&job, source.as_ref())?;
-    let store = SqliteStore::create_or_open(&data_dir, context.clock.clone())?;
+    let store = archive.create_or_open()?;
     let progress = progress::on_stderr("backfill", context.clock.clone());
     let summary = backfill::run(&job, &store, source.as_ref(), progress.as_ref())?;
     report(&summary, context)?;
@@ -114,10 +115,10 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
 
 /// The network of the archive; none where there is no archive yet.
 fn stored_network(context: &Context) -> Result<Option<Network>, CliError> {
-    match SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone()) {
+    match context.open_reader() {
         Ok(store) => Ok(store.status()?.passphrase.map(Network::new)),
-        Err(StoreError::NoArchive { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(CliError::Store(StoreError::NoArchive { .. })) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -160,6 +161,9 @@ fn report(summary: &Summary, context: &Context) -> Result<(), CliError> {
     ))?;
     for gap in &summary.gaps {
         output.line(format_args!("missing: ledgers {}-{}; see `annals gaps`", gap.from, gap.to))?;
+    }
+    for line in few(&summary.unattributed, |contract| format!("waiting for `annals reattribute`: {contract}")) {
+        output.line(line)?;
     }
     Ok(())
 }

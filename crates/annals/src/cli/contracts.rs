@@ -1,6 +1,8 @@
 //! `annals contracts`.
 
-use annals_core::{ContractId, LedgerSeq};
+use std::collections::BTreeMap;
+
+use annals_core::{ContractId, LedgerSeq, SchemaChoice};
 use clap::{Subcommand, ValueEnum};
 use serde::Serialize;
 
@@ -8,18 +10,25 @@ use super::error::CliError;
 use super::outcome::Outcome;
 use super::{Context, EXIT_CODES, Json};
 use crate::config::parse_seq;
-use crate::store::{Contract, ContractKind, SqliteStore, Store as _};
+use crate::store::{Contract, ContractKind, Store};
 
 const AFTER_HELP: &str = "\
 Examples:
   annals contracts add CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA
   annals contracts declare CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA --origin 2 --kind asset
+  annals contracts declare CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA --schema confidential-token
   annals contracts list
+  annals contracts schemas
 
 A contract that is added is watched, and its answers are incomplete until `annals backfill --contract` scanned
 ledgers for it: adding never claims the past. The origin is the first ledger in which the contract can have events;
 answers without a first ledger begin there. A contract counts as an asset contract, whose answers need the events of
-classic operations, until it is declared a Wasm contract.";
+classic operations, until it is declared a Wasm contract. What was found while scanning (a creation, an
+asset contract) counts where nothing was declared.
+
+The schema says whom the contract's events belong to: without one the account routes answer no_schema. NAME@VERSION
+takes the shapes of that version alone, and the schema none takes a declaration back. A contract whose events are stored
+already then waits for `annals reattribute`.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
@@ -37,9 +46,14 @@ enum Verb {
         #[command(flatten)]
         json: Json,
     },
-    /// Say where a contract begins, or what it is
-    #[command(group(clap::ArgGroup::new("said").required(true).multiple(true).args(["origin", "kind"])))]
+    /// Say where a contract begins, what it is, or which schema reads it
+    #[command(group(clap::ArgGroup::new("said").required(true).multiple(true).args(["origin", "kind", "schema"])))]
     Declare(Named),
+    /// List the schemas that a contract can have, and their versions
+    Schemas {
+        #[command(flatten)]
+        json: Json,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -53,6 +67,9 @@ struct Named {
     /// What it is
     #[arg(long, value_enum)]
     kind: Option<Kind>,
+    /// Which schema says whom its events belong to; none takes a declaration back
+    #[arg(long, value_name = "NAME[@VERSION]")]
+    schema: Option<SchemaChoice>,
     #[command(flatten)]
     json: Json,
 }
@@ -78,30 +95,57 @@ impl Arguments {
     pub fn is_json(&self) -> bool {
         match &self.verb {
             Verb::Add(named) | Verb::Declare(named) => named.json.json,
-            Verb::List { json } => json.json,
+            Verb::List { json } | Verb::Schemas { json } => json.json,
         }
     }
+}
+
+/// Where what is known of a contract comes from: `declared` by somebody or `found` while scanning; none where nothing
+/// is known.
+fn provenance<T>(known: Option<&T>, declared: Option<&T>) -> Option<&'static str> {
+    known.map(|_| if declared.is_some() { "declared" } else { "found" })
 }
 
 #[derive(Debug, Serialize)]
 struct Reported {
     contract_id: String,
     origin_ledger: Option<u32>,
+    origin_from: Option<&'static str>,
     kind: Option<&'static str>,
+    kind_from: Option<&'static str>,
+    schema: Option<String>,
+    schema_from: Option<&'static str>,
+    unattributed: bool,
 }
 
 impl Reported {
-    fn of(contract: &Contract) -> Self {
+    /// `known` is what counts of a contract, `declared` what somebody said of it.
+    fn of(known: &Contract, declared: Option<&Contract>, unattributed: &[ContractId]) -> Self {
         Self {
-            contract_id: contract.id.to_string(),
-            origin_ledger: contract.origin.map(LedgerSeq::get),
-            kind: contract.kind.map(ContractKind::as_str),
+            contract_id: known.id.to_string(),
+            origin_ledger: known.origin.map(LedgerSeq::get),
+            origin_from: provenance(known.origin.as_ref(), declared.and_then(|said| said.origin.as_ref())),
+            kind: known.kind.map(ContractKind::as_str),
+            kind_from: provenance(known.kind.as_ref(), declared.and_then(|said| said.kind.as_ref())),
+            schema: known.schema.as_ref().map(ToString::to_string),
+            schema_from: provenance(known.schema.as_ref(), declared.and_then(|said| said.schema.as_ref())),
+            unattributed: unattributed.contains(&known.id),
         }
     }
 
     fn line(&self) -> String {
+        let from = |from: Option<&str>| from.map_or(String::new(), |from| format!(" ({from})"));
         let origin = self.origin_ledger.map_or("origin unknown".to_owned(), |seq| format!("origin {seq}"));
-        format!("{}: {origin}, {}", self.contract_id, self.kind.unwrap_or("kind unknown"))
+        let (kind, schema) = (self.kind.unwrap_or("kind unknown"), self.schema.as_deref());
+        let schema = schema.map_or("no schema".to_owned(), |schema| format!("schema {schema}"));
+        let waits = if self.unattributed { "; waits for `annals reattribute`" } else { "" };
+        format!(
+            "{}: {origin}{}, {kind}{}, {schema}{}{waits}",
+            self.contract_id,
+            from(self.origin_from),
+            from(self.kind_from),
+            from(self.schema_from)
+        )
     }
 }
 
@@ -114,16 +158,18 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, C
     match &arguments.verb {
         Verb::Add(named) | Verb::Declare(named) => declare(named, context),
         Verb::List { .. } => list(context),
+        Verb::Schemas { .. } => schemas(context),
     }
 }
 
 fn declare(named: &Named, context: &Context) -> Result<Outcome, CliError> {
-    let store = SqliteStore::open_writer(&context.settings.data_dir()?, context.clock.clone())?;
-    let said = Contract { id: named.id, origin: named.origin, kind: named.kind.map(ContractKind::from) };
+    let store = context.open_writer()?;
+    let Named { id, origin, kind, schema, json: _ } = named;
+    let said = Contract { id: *id, origin: *origin, kind: kind.map(ContractKind::from), schema: schema.clone() };
     let fence = store.acquire()?;
     store.declare(&said, fence)?;
-    let known = store.contracts()?.into_iter().find(|contract| contract.id == named.id).unwrap_or(said);
-    let reported = Reported::of(&known);
+    let reported = reports(&store)?.into_iter().find(|reported| reported.contract_id == id.to_string());
+    let reported = reported.expect("a contract that was declared is listed");
     if context.output.is_json() {
         context.output.object(&reported)?;
     } else {
@@ -132,9 +178,17 @@ fn declare(named: &Named, context: &Context) -> Result<Outcome, CliError> {
     Ok(Outcome::Done)
 }
 
+/// Everything that is known of the contracts that somebody named, by id.
+fn reports(store: &dyn Store) -> Result<Vec<Reported>, CliError> {
+    let declared: BTreeMap<ContractId, Contract> =
+        store.declared()?.into_iter().map(|contract| (contract.id, contract)).collect();
+    let unattributed = store.status()?.unattributed;
+    let known = store.contracts()?;
+    Ok(known.iter().map(|known| Reported::of(known, declared.get(&known.id), &unattributed)).collect())
+}
+
 fn list(context: &Context) -> Result<Outcome, CliError> {
-    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
-    let contracts: Vec<Reported> = store.contracts()?.iter().map(Reported::of).collect();
+    let contracts = reports(&context.open_reader()?)?;
     if context.output.is_json() {
         context.output.object(&Listed { contracts })?;
         return Ok(Outcome::Done);
@@ -144,6 +198,36 @@ fn list(context: &Context) -> Result<Outcome, CliError> {
     }
     for contract in &contracts {
         context.output.line(contract.line())?;
+    }
+    Ok(Outcome::Done)
+}
+
+#[derive(Debug, Serialize)]
+struct KnownSchemas {
+    schemas: Vec<KnownSchema>,
+}
+
+#[derive(Debug, Serialize)]
+struct KnownSchema {
+    schema: String,
+    versions: Vec<String>,
+}
+
+/// Reads no archive: the schemas are the program's, and those of the operator's file.
+fn schemas(context: &Context) -> Result<Outcome, CliError> {
+    let registry = context.settings.registry()?;
+    let known = |(schema, versions): (&str, Vec<&str>)| KnownSchema {
+        schema: schema.to_owned(),
+        versions: versions.into_iter().map(str::to_owned).collect(),
+    };
+    let schemas: Vec<KnownSchema> = registry.schemas().map(known).collect();
+    if context.output.is_json() {
+        context.output.object(&KnownSchemas { schemas })?;
+        return Ok(Outcome::Done);
+    }
+    for KnownSchema { schema, versions } in &schemas {
+        let versions = if versions.is_empty() { "one version".to_owned() } else { versions.join(", ") };
+        context.output.line(format_args!("{schema}: {versions}"))?;
     }
     Ok(Outcome::Done)
 }

@@ -9,6 +9,7 @@ use super::outcome::Outcome;
 use crate::backfill::BackfillError;
 use crate::config::ConfigError;
 use crate::export::ExportError;
+use crate::reattribute::ReattributeError;
 use crate::source::SourceError;
 use crate::store::StoreError;
 
@@ -33,6 +34,12 @@ pub(super) enum CliError {
     /// The export stopped.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// Events could not be read again.
+    #[error(transparent)]
+    Reattribute(#[from] ReattributeError),
+    /// Signals cannot be waited for.
+    #[error("signals cannot be waited for")]
+    Signals(#[source] io::Error),
     /// The report could not be written.
     #[error("the report could not be written")]
     Output(#[source] io::Error),
@@ -84,6 +91,9 @@ impl CliError {
             Self::Backfill(error) => backfill_code(error),
             Self::Export(ExportError::Store(error)) => error.code(),
             Self::Export(ExportError::Event { .. } | ExportError::Json { .. }) => "DAMAGED",
+            Self::Reattribute(ReattributeError::Store(error)) => error.code(),
+            Self::Reattribute(ReattributeError::UnknownContract(_)) => "UNKNOWN_CONTRACT",
+            Self::Signals(_) => "NO_SIGNALS",
             Self::Listen { .. } => "NOT_LISTENING",
             Self::Export(ExportError::Write(_)) | Self::Output(_) | Self::File { .. } => "NOT_WRITTEN",
         }
@@ -98,11 +108,13 @@ impl CliError {
         match self {
             Self::Usage(_) | Self::Config(_) => Outcome::Usage,
             Self::Store(error)
+            | Self::Reattribute(ReattributeError::Store(error))
             | Self::Backfill(BackfillError::Store(error))
             | Self::Export(ExportError::Store(error)) => of_store(error),
             Self::Backfill(BackfillError::Source(_)) | Self::Source(_) => Outcome::Incomplete,
             Self::Backfill(_) | Self::Export(ExportError::Event { .. }) => Outcome::Contradicted,
             Self::Export(ExportError::Json { .. } | ExportError::Write(_)) => Outcome::Incomplete,
+            Self::Reattribute(ReattributeError::UnknownContract(_)) | Self::Signals(_) => Outcome::Incomplete,
             Self::Output(_) | Self::File { .. } | Self::Listen { .. } => Outcome::Incomplete,
         }
     }

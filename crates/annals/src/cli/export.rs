@@ -10,7 +10,6 @@ use super::error::CliError;
 use super::outcome::Outcome;
 use super::{Context, EXIT_CODES};
 use crate::export::{self, Exported};
-use crate::store::SqliteStore;
 
 /// How many bytes are gathered before they are written.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -22,7 +21,8 @@ Examples:
   annals export --format jsonl | jq -r 'select(.proof == \"committed\") | .id'
 
 Each line is one event: {id, contract_id, kind, ledger_seq, close_time, closed_at, tx_hash, tx_application_order,
-operation_index, event_index, stage, tx_order, event_type, topics_xdr, data_xdr, successful, proof, rewritten}.
+operation_index, event_index, stage, tx_order, event_type, topics_xdr, data_xdr, payload_xdr, payload_state,
+successful, proof, rewritten}.
 The export holds what is committed when it begins, all of it, and says on stderr whether that is gap-free. It ends
 with 1 when ledgers that were asked for are missing. With --output the file appears whole, at the end.";
 
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, CliError> {
     let Format::Jsonl = arguments.format;
-    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
+    let store = context.open_reader()?;
     let exported = match &arguments.output {
         Some(path) => to_file(path, |out| export::run(&store, out).map_err(CliError::from))?,
         None => export::run(&store, &mut BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock()))?,

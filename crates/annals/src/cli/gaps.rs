@@ -6,7 +6,7 @@ use super::error::CliError;
 use super::outcome::Outcome;
 use super::{Context, EXIT_CODES, Json};
 use crate::marks::{self, Hole};
-use crate::store::{SqliteStore, Store as _};
+use crate::store::Store as _;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -31,7 +31,7 @@ struct Report {
 }
 
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
-    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
+    let store = context.open_reader()?;
     let status = store.status()?;
     let window = marks::window(&status);
     let gaps = marks::holes(&status);

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::error::CliError;
 use super::outcome::Outcome;
 use super::{Context, EXIT_CODES, Json};
-use crate::store::{Incident, SqliteStore, Store as _};
+use crate::store::{Incident, Store as _};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -97,7 +97,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, C
 }
 
 fn list(context: &Context) -> Result<Outcome, CliError> {
-    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
+    let store = context.open_reader()?;
     let incidents: Vec<Reported> = store.incidents()?.iter().map(Reported::of).collect();
     if context.output.is_json() {
         context.output.object(&Listed { incidents })?;
@@ -119,7 +119,7 @@ fn list(context: &Context) -> Result<Outcome, CliError> {
 }
 
 fn resolve(id: u64, note: Option<&str>, context: &Context) -> Result<Outcome, CliError> {
-    let store = SqliteStore::open_writer(&context.settings.data_dir()?, context.clock.clone())?;
+    let store = context.open_writer()?;
     let fence = store.acquire()?;
     store.resolve_incident(id, note, fence)?;
     if context.output.is_json() {

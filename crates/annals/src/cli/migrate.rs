@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::error::CliError;
 use super::outcome::Outcome;
 use super::{Context, EXIT_CODES, Json};
-use crate::store::SqliteStore;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -27,7 +26,7 @@ struct Report {
 }
 
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
-    let store = SqliteStore::open_writer(&context.settings.data_dir()?, context.clock.clone())?;
+    let store = context.open_writer()?;
     let migrated = store.migrated().expect("a store that was opened for writing was migrated");
     let report = Report { schema_before: migrated.from, schema: migrated.to };
     if context.output.is_json() {

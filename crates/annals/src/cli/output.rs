@@ -34,6 +34,16 @@ impl Output {
     }
 }
 
+/// How many of a long list people are told by name; programs get all.
+const NAMED_MAX: usize = 10;
+
+/// A line for each of the first of `names`, and one that counts the rest.
+pub(super) fn few<'a>(names: &'a [String], line: impl Fn(&str) -> String + 'a) -> impl Iterator<Item = String> + 'a {
+    let rest = names.len().saturating_sub(NAMED_MAX);
+    let rest = (rest > 0).then(|| line(&format!("{} more", grouped(rest as u64))));
+    names.iter().take(NAMED_MAX).map(move |name| line(name)).chain(rest)
+}
+
 /// Writes a number with its thousands apart.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -50,6 +60,17 @@ pub(super) fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_list_the_first_are_named_and_the_rest_counted() {
+        let told = |count: usize| few(&vec!["C".to_owned(); count], |name| format!("{name} waits")).collect::<Vec<_>>();
+        assert_eq!(told(0), Vec::<String>::new());
+        assert_eq!(told(NAMED_MAX), vec!["C waits"; NAMED_MAX]);
+        assert_eq!(
+            (told(NAMED_MAX + 1200).len(), told(NAMED_MAX + 1200)[NAMED_MAX].as_str()),
+            (11, "1,200 more waits")
+        );
+    }
 
     #[test]
     fn thousands_stand_apart() {

@@ -14,7 +14,6 @@ use super::outcome::Outcome;
 use super::{Context, EXIT_CODES, Json};
 use crate::api::{Limits, Server};
 use crate::config::{Flags, Key};
-use crate::store::SqliteStore;
 
 /// How long reads that nobody waits for any more may go on once the server has ended.
 const READS_GRACE: Duration = Duration::from_secs(1);
@@ -24,7 +23,9 @@ Examples:
   annals serve
   annals serve --listen 127.0.0.1:9000 --allowed-origin https://wallet.example
   curl localhost:8787/v1/health
-  curl 'localhost:8787/v1/contracts/CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA/events?limit=10'
+  token=localhost:8787/v1/tokens/CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA
+  curl \"$token/events?from_ledger=63092982&to_ledger=63092991&limit=10\"
+  curl \"$token/accounts/GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ/checkpoint?at_ledger=63092991\"
 
 Reads beside a backfill in another process. The first line on stdout names the address; the API is described at
 /v1/openapi.json, and /healthz tells whether the archive can be read. SIGTERM or SIGINT ends it with 0, once the
@@ -64,7 +65,7 @@ struct Listening {
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let settings = &context.settings;
     let (address, origins) = (settings.listen()?, settings.allowed_origins()?);
-    let store = Arc::new(SqliteStore::open_reader(&settings.data_dir()?, context.clock.clone())?);
+    let store = Arc::new(context.open_reader()?);
     let server = Server::new(store, Arc::clone(&context.clock), origins, Limits::default())?;
     let runtime = Runtime::new().map_err(|source| CliError::Listen { address, source })?;
     let ended = runtime.block_on(serve(server, address, context));

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::error::CliError;
 use super::outcome::Outcome;
-use super::output::grouped;
+use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json};
 use crate::marks::{self, Hole, Marks};
-use crate::store::{SqliteStore, Status, Store as _};
+use crate::store::{Status, Store as _};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -17,7 +17,9 @@ Examples:
 
 Marks: ingested_through is the last ledger without a gap from the start on, verified_through the same of ledgers
 whose hashes and links held, latest_ledger the highest one held. Each is null until it means something. The anchor
-says what the chain hangs on: a ledger that an operator pinned, or the word of the source.
+says what the chain hangs on: a ledger that an operator pinned, or the word of the source. unattributed_events counts
+the events in quarantine, which fit no shape of their contract's schema and so belong to no account; unattributed lists
+the contracts that wait for `annals reattribute`.
 A report ends with 0, whatever it says; `annals gaps` ends with 1 when ledgers that were asked for are missing.";
 
 #[derive(Debug, clap::Args)]
@@ -41,6 +43,8 @@ struct Report {
     coverage: Vec<Covered>,
     gaps: Vec<Hole>,
     open_incidents: u64,
+    unattributed_events: u64,
+    unattributed: Vec<String>,
     anchor: Option<&'static str>,
     pins: Vec<Pinned>,
     feed_position: u64,
@@ -101,6 +105,8 @@ impl Report {
             coverage: covered.collect(),
             gaps: marks::holes(status),
             open_incidents: status.open_incidents,
+            unattributed_events: status.quarantined,
+            unattributed: status.unattributed.iter().map(ToString::to_string).collect(),
             anchor: anchor(status),
             pins: status.pins.iter().map(|pin| Pinned { ledger: pin.seq.get(), hash: pin.hash.to_string() }).collect(),
             feed_position: status.feed_position.0,
@@ -116,7 +122,7 @@ fn anchor(status: &Status) -> Option<&'static str> {
 }
 
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
-    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
+    let store = context.open_reader()?;
     let report = Report::of(&store.status()?);
     if context.output.is_json() {
         context.output.object(&report)?;
@@ -163,6 +169,12 @@ impl Report {
         if self.open_incidents > 0 {
             lines.push(("open incidents", format!("{}: see `annals incidents list`", self.open_incidents)));
         }
+        if self.unattributed_events > 0 {
+            let events = grouped(self.unattributed_events);
+            lines.push(("in quarantine", format!("{events} events that fit no shape of their contract's schema")));
+        }
+        let waiting = few(&self.unattributed, |contract| format!("{contract}: see `annals reattribute`"));
+        lines.extend(waiting.map(|line| ("unattributed", line)));
         lines
     }
 }

@@ -6,7 +6,6 @@ use super::error::CliError;
 use super::outcome::Outcome;
 use super::output::grouped;
 use super::{Context, EXIT_CODES, Json, progress};
-use crate::store::SqliteStore;
 use crate::verify;
 
 const AFTER_HELP: &str = "\
@@ -29,7 +28,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
-    let store = SqliteStore::open_reader(&context.settings.data_dir()?, context.clock.clone())?;
+    let store = context.open_reader()?;
     let progress = progress::on_stderr("verify", context.clock.clone());
     let report = verify::run(&store, progress.as_ref(), &mut |fault| {
         // The report and the exit code tell it too.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use annals_core::RegistryError;
+
 use super::{Key, Origin};
 use crate::source::AddressError;
 
@@ -68,6 +70,24 @@ pub enum ConfigError {
         /// What is wrong with the address.
         fault: AddressError,
     },
+    /// The file of schemas cannot be read.
+    #[error("the file of schemas {} cannot be read", path.display())]
+    UnreadableSchemas {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file of schemas holds none, or shapes that contradict each other.
+    #[error("the file of schemas {} cannot be used", path.display())]
+    BadSchemas {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: RegistryError,
+    },
     /// Two keys of one layer that exclude each other.
     #[error("{first} and {second} cannot both be given: {right}")]
     Conflict {
@@ -94,6 +114,7 @@ impl ConfigError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Address { fault: AddressError::Scheme { .. }, .. } => "UNSUPPORTED_SCHEME",
+            Self::UnreadableSchemas { .. } | Self::BadSchemas { .. } => "BAD_SCHEMAS",
             _ => "USAGE",
         }
     }

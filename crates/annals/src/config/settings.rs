@@ -1,10 +1,11 @@
 //! The configuration's values, each read when a verb asks for it.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use annals_core::{ClassicPolicy, ContractId, LedgerHash, LedgerRange, Network, Scope};
+use annals_core::{ClassicPolicy, ContractId, LedgerHash, LedgerRange, Network, Registry, Scope};
 
 use super::window::{Ends, make_range, parse_ends, parse_seq};
 use super::{BadValue, ConfigError, Given, Key, Layers};
@@ -59,6 +60,19 @@ impl Settings {
     /// [`ConfigError`].
     pub fn data_dir(&self) -> Result<PathBuf, ConfigError> {
         Ok(self.path(Key::DataDir)?.map_or_else(|| PathBuf::from(DEFAULT_DATA_DIR), |(path, _)| path))
+    }
+
+    /// The schemas that are shipped, and those of the operator's file where there is one.
+    ///
+    /// # Errors
+    /// [`ConfigError`], also when the file cannot be read or its schemas contradict each other.
+    pub fn registry(&self) -> Result<Registry, ConfigError> {
+        let registry = Registry::builtin();
+        let Some((path, _)) = self.path(Key::Schemas)? else { return Ok(registry) };
+        match fs::read_to_string(&path) {
+            Ok(text) => registry.extended(&text).map_err(|source| ConfigError::BadSchemas { path, source }),
+            Err(source) => Err(ConfigError::UnreadableSchemas { path, source }),
+        }
     }
 
     /// The filter of log lines.

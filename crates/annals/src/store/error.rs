@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use annals_core::{LedgerSeq, Position};
+use annals_core::{LedgerSeq, Position, RegistryError};
 
 /// Why a store did not do what it was asked; nothing was written unless the variant says so.
 #[derive(Debug, thiserror::Error)]
@@ -146,6 +146,9 @@ pub enum StoreError {
         /// The batch's first ledger.
         seq: LedgerSeq,
     },
+    /// The registry has no such schema.
+    #[error("{0}: name one of the registry's schemas")]
+    UnknownSchema(RegistryError),
     /// No open incident has this number.
     #[error("there is no open incident {id}")]
     UnknownIncident {
@@ -197,6 +200,7 @@ impl StoreError {
             Self::Incident { .. } => "INCIDENT",
             Self::DoesNotLink { .. } => "DOES_NOT_LINK",
             Self::NetworkUnproven { .. } => "NETWORK_UNPROVEN",
+            Self::UnknownSchema(_) => "UNKNOWN_SCHEMA",
             Self::UnknownIncident { .. } => "UNKNOWN_INCIDENT",
             Self::BehindCursor { .. } => "BEHIND_CURSOR",
             Self::Damaged { .. } => "DAMAGED",

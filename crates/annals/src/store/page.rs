@@ -1,7 +1,8 @@
 //! What a reader asks of one contract, and what it is told: rows and the coverage that judges them, of one snapshot.
 
-use annals_core::{ContractId, Coverage, Event, LedgerSeq, Position, TxHash, Window};
+use annals_core::{Address, ContractId, Coverage, LedgerSeq, Position, SchemaChoice, TxHash, Window};
 
+use super::account::{PageEvent, Unattributed};
 use super::{FeedPosition, Pin};
 
 /// In which direction a page goes.
@@ -38,6 +39,8 @@ pub struct Bound {
 pub struct PageQuery {
     /// Whose events.
     pub contract: ContractId,
+    /// Only events that belong to this account in some role; none for all of the contract's.
+    pub account: Option<Address>,
     /// The first ledger, as asked for; a bound's window counts instead where there is one.
     pub asked_from: Option<LedgerSeq>,
     /// The last ledger, as asked for; a bound's window counts instead where there is one.
@@ -83,7 +86,7 @@ impl ContractKind {
 }
 
 /// A contract that somebody named to the archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contract {
     /// Its id.
     pub id: ContractId,
@@ -91,6 +94,8 @@ pub struct Contract {
     pub origin: Option<LedgerSeq>,
     /// What it is; none while nobody knows. It then counts as an asset contract.
     pub kind: Option<ContractKind>,
+    /// Which schema says whom its events belong to; none where nothing does.
+    pub schema: Option<SchemaChoice>,
 }
 
 /// What an archive knows of one contract, as of one feed position.
@@ -102,7 +107,8 @@ pub struct ContractView {
     pub epoch: u64,
     /// Whether the contract is in the archive's scope: everything is, or somebody asked for it.
     pub in_scope: bool,
-    /// What somebody said of it.
+    /// What somebody said of it, and what was found of it while scanning where nobody said otherwise; none while it
+    /// was neither named nor found. What was found alone brings no contract into scope.
     pub contract: Option<Contract>,
     /// The lowest ledger ever asked for.
     pub start: Option<LedgerSeq>,
@@ -120,7 +126,7 @@ pub struct ContractView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The events, in the page's direction.
-    pub events: Vec<Event>,
+    pub events: Vec<PageEvent>,
     /// Where the next page goes on; none when nothing follows in the window. A page that had to look at too many
     /// rows ends early, with fewer events than asked for and a place to go on.
     pub next: Option<Position>,
@@ -128,6 +134,9 @@ pub struct Page {
     pub window: Window,
     /// Whether a scanned ledger of the window lacks classic events that the contract may have.
     pub classic_events_absent: bool,
+    /// Why the window's events cannot all be told whose they are; none where they can, and where no account was asked
+    /// for.
+    pub unattributed: Option<Unattributed>,
     /// What the archive knows of the contract, in the same snapshot.
     pub view: ContractView,
 }
@@ -135,8 +144,8 @@ pub struct Page {
 /// What an archive says of one position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventLookup {
-    /// The event.
-    Found(Box<Event>),
+    /// The event; no account was asked for.
+    Found(Box<PageEvent>),
     /// Nothing stands there. `covered`: whether its ledger was scanned for every contract.
     Absent {
         /// Whether that proves that there is no such event.

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use annals_core::chain::Neighbours;
-use annals_core::{Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Scope, ScopeKey};
+use annals_core::registry::Payload;
+use annals_core::{
+    Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Registry, Scope, ScopeKey,
+};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::commit::Halt;
@@ -17,14 +20,17 @@ use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
-    Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence, GapFailure, Incident, Page,
-    PageQuery, Plan, Request, Status, Store, StoreError, StoredLedger,
+    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
+    FeedPosition, Fence, GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError,
+    StoredLedger,
 };
 
+mod attribution;
 mod commit;
 mod contracts;
 mod events;
 mod failure;
+mod found;
 mod gaps;
 mod grants;
 mod incidents;
@@ -36,6 +42,7 @@ mod ranges;
 mod readers;
 mod request;
 mod schema;
+mod schemas;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -56,6 +63,7 @@ pub struct Migrated {
 pub struct SqliteStore {
     path: PathBuf,
     clock: Arc<dyn Clock>,
+    registry: Arc<Registry>,
     migrated: Option<Migrated>,
     // Fields are dropped in this order: the writer closes last among the connections and cleans the log up, and
     // only then the lock is let go.
@@ -92,7 +100,7 @@ impl SqliteStore {
         open::check_reader(dir)?;
         let path = open::database_path(dir);
         let readers = ReaderPool::new(path.clone());
-        Ok(Self { path, clock, migrated: None, readers, writer: None, _lock: None })
+        Ok(Self { path, clock, registry: builtin(), migrated: None, readers, writer: None, _lock: None })
     }
 
     fn writer(dir: &Path, clock: Arc<dyn Clock>, create: bool) -> Result<Self, StoreError> {
@@ -101,7 +109,20 @@ impl SqliteStore {
         let readers = ReaderPool::new(path.clone());
         let migrated = Some(Migrated { from: opened.schema_before, to: schema::known() });
         let writer = Some(Mutex::new(opened.connection));
-        Ok(Self { path, clock, migrated, readers, writer, _lock: Some(opened.lock) })
+        Ok(Self { path, clock, registry: builtin(), migrated, readers, writer, _lock: Some(opened.lock) })
+    }
+
+    /// The same store, whose events are read with these schemas instead of those that are shipped; see
+    /// [`Store::adopt`].
+    #[must_use]
+    pub fn with_registry(self, registry: Arc<Registry>) -> Self {
+        Self { registry, ..self }
+    }
+
+    /// The schemas that its events are read with.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// What opening for writing did to the schema; none for a reader.
@@ -156,6 +177,10 @@ impl SqliteStore {
     }
 }
 
+fn builtin() -> Arc<Registry> {
+    Arc::new(Registry::builtin())
+}
+
 impl Store for SqliteStore {
     fn acquire(&self) -> Result<Fence, StoreError> {
         self.named(self.write(state::acquire))
@@ -168,7 +193,7 @@ impl Store for SqliteStore {
 
     fn commit(&self, batch: &Batch, fence: Fence) -> Result<Committed, StoreError> {
         let now_ms = self.clock.now_unix_ms();
-        match self.write_fenced(fence, |connection| commit::apply(connection, batch, now_ms)) {
+        match self.write_fenced(fence, |connection| commit::apply(connection, batch, &self.registry, now_ms)) {
             Ok(committed) => Ok(committed),
             Err(Halt::Refused(error)) => self.named(Err(error)),
             Err(Halt::Contradicted(found)) => {
@@ -214,6 +239,8 @@ impl Store for SqliteStore {
                 feed_position: FeedPosition(state.feed_position),
                 epoch: state.epoch,
                 pins: ledgers::pins(connection)?,
+                quarantined: attribution::quarantined_count(connection)?,
+                unattributed: schemas::waiting(connection)?,
             })
         })
     }
@@ -245,7 +272,19 @@ impl Store for SqliteStore {
     }
 
     fn page(&self, query: &PageQuery) -> Result<Page, StoreError> {
-        self.read(|connection| pages::read(connection, query))
+        self.read(|connection| pages::read(connection, &self.registry, query))
+    }
+
+    fn checkpoint(&self, query: &CheckpointQuery) -> Result<CheckpointAnswer, StoreError> {
+        self.read(|connection| pages::checkpoint::read(connection, &self.registry, query))
+    }
+
+    fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
+        self.read(|connection| view::payloads(connection, &self.registry, events))
+    }
+
+    fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError> {
+        self.read(|connection| attribution::audit(connection, &self.registry, after, limit))
     }
 
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
@@ -256,13 +295,41 @@ impl Store for SqliteStore {
         self.read(contracts::all)
     }
 
+    fn declared(&self) -> Result<Vec<Contract>, StoreError> {
+        self.read(contracts::declared)
+    }
+
+    fn quarantined(&self, id: ContractId) -> Result<u64, StoreError> {
+        self.read(|connection| attribution::quarantined_of(connection, id))
+    }
+
     fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
         let now_ms = self.clock.now_unix_ms();
-        self.named(self.write_fenced(fence, |connection| contracts::declare(connection, contract, now_ms)))
+        self.named(
+            self.write_fenced(fence, |connection| contracts::declare(connection, contract, &self.registry, now_ms)),
+        )
+    }
+
+    fn adopt(&self, fence: Fence) -> Result<Vec<ContractId>, StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| attribution::adopt(connection, &self.registry, now_ms)))
+    }
+
+    fn reattribute(
+        &self,
+        contract: ContractId,
+        after: Option<Position>,
+        limit: u32,
+        fence: Fence,
+    ) -> Result<Reattributed, StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        self.named(self.write_fenced(fence, |connection| {
+            attribution::reattribute(connection, &self.registry, contract, after, limit, now_ms)
+        }))
     }
 
     fn event(&self, position: Position) -> Result<EventLookup, StoreError> {
-        self.read(|connection| view::event(connection, position))
+        self.read(|connection| view::event(connection, &self.registry, position))
     }
 
     fn cursor_key(&self) -> Result<[u8; 32], StoreError> {

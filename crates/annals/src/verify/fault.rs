@@ -161,6 +161,17 @@ pub enum FaultKind {
     /// The numbers of events are others than those counted when the ledger was checked.
     #[error("its events are not as many of each proof class as were counted when it was checked")]
     Census,
+    /// Whom the event is stored to belong to is not what its contract's schema says of it.
+    #[error("whom the event belongs to is not what its contract's schema says: run `annals reattribute`")]
+    Attribution,
+    /// Parties are stored that belong to no event.
+    #[error("{stored} parties of events are stored and the schemas name {named} in the events that are")]
+    AttributionTotals {
+        /// How many are stored.
+        stored: u64,
+        /// How many the schemas name.
+        named: u64,
+    },
     /// The numbers of events that the archive reports of itself are not those of the events it holds.
     #[error("{read} events were read and the archive counts {kept}, or counts their proof classes otherwise")]
     Totals {
@@ -202,6 +213,8 @@ impl FaultKind {
             Self::UnknownDigest { .. } => "UNKNOWN_DIGEST",
             Self::Digest => "DIGEST",
             Self::Census => "CENSUS",
+            Self::Attribution => "ATTRIBUTION",
+            Self::AttributionTotals { .. } => "ATTRIBUTION_TOTALS",
             Self::Totals { .. } => "TOTALS",
         }
     }

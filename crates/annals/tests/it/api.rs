@@ -1,5 +1,6 @@
 //! What readers are told over HTTP.
 
+mod accounts;
 mod archive;
 mod client;
 mod conformance;
@@ -15,4 +16,6 @@ mod pages;
 mod program;
 mod refused;
 mod server;
+mod token;
 mod waiting;
+mod wallet;

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod attributing;
 mod bad_input;
 mod configuration;
 mod disk;

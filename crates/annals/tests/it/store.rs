@@ -1,8 +1,10 @@
 //! The store's contract: one suite for every backend, an oracle beside it, and what only SQLite can get wrong.
 
+mod accounts;
 mod fixtures;
 mod oracle;
 mod paging;
+mod people;
 mod random;
 mod reader;
 mod sqlite;

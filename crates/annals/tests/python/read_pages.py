@@ -1,6 +1,8 @@
-"""Reads every page of a contract's events with a client generated from the served OpenAPI document.
+"""Reads every page of a contract's events, and of one account's, with a client generated from the served OpenAPI
+document.
 
-Arguments: the server's URL and the contract. Makes the client in the working directory; prints the ids as JSON.
+Arguments: the server's URL, the contract and the account. Makes the client in the working directory; prints both lists
+of ids as JSON.
 """
 
 import json
@@ -40,10 +42,33 @@ def read(url, contract):
     raise AssertionError("the pages do not end")
 
 
+def read_account(url, contract, account):
+    from archive_client.api.default import get_checkpoint, get_replay_window, list_account_events
+    from archive_client.client import Client
+    from archive_client.models import AccountEventPage, Checkpoint, ReplayWindow
+    from archive_client.types import UNSET
+
+    client = Client(base_url=url, raise_on_unexpected_status=True)
+    checkpoint = get_checkpoint.sync(contract, account, client=client, at_ledger=1005)
+    assert isinstance(checkpoint, Checkpoint) and checkpoint.event is None, checkpoint
+    window = get_replay_window.sync(contract, account, client=client)
+    assert isinstance(window, ReplayWindow) and window.t0 is None and window.t0_anchor is None, window
+    ids, cursor = [], UNSET
+    for _ in range(PAGES_MAX):
+        page = list_account_events.sync(contract, account, client=client, limit=20, cursor=cursor)
+        assert isinstance(page, AccountEventPage), page
+        assert all(event.roles and event.payload_state.value == "not_applicable" for event in page.events), page
+        ids += [event.id for event in page.events]
+        if page.cursor is None:
+            return ids
+        cursor = page.cursor
+    raise AssertionError("the pages do not end")
+
+
 def main():
-    url, contract = sys.argv[1:]
+    url, contract, account = sys.argv[1:]
     generate(url)
-    print(json.dumps(read(url, contract)))
+    print(json.dumps([read(url, contract), read_account(url, contract, account)]))
 
 
 main()

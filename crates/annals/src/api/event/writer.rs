@@ -7,14 +7,16 @@
 //! goes through `serde_json`, as numbers do.
 
 use annals_core::decode::EventView;
+use annals_core::registry::Payload;
 use annals_core::wire::rfc3339;
-use annals_core::{ContractId, Event, Position};
+use annals_core::{ContractId, Position};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde::ser::Error as _;
 
 use crate::api::reads::ReadError;
+use crate::store::PageEvent;
 
 /// Bytes that an object has beside those of the event, about: names, hash, strkey and times.
 const OBJECT_BYTES_USUAL: usize = 640;
@@ -33,14 +35,15 @@ pub(in crate::api) struct EventWriter {
 }
 
 impl EventWriter {
-    /// Appends `event` as one JSON object, with the members of `more` behind its own: a struct of named fields.
+    /// Appends an event as one JSON object, with the members of `more` behind its own: a struct of named fields.
     ///
     /// # Errors
     /// [`ReadError::Damaged`] when the event's bytes are no `ContractEvent`, or `more` is no struct.
-    pub fn write(&mut self, out: &mut Vec<u8>, event: &Event, more: &impl Serialize) -> Result<(), ReadError> {
+    pub fn write(&mut self, out: &mut Vec<u8>, shown: &PageEvent, more: &impl Serialize) -> Result<(), ReadError> {
+        let PageEvent { event, payload, .. } = shown;
         let view = EventView::stored(&event.xdr).map_err(damaged)?;
         let rewritten = event.rewritten_xdr.as_deref().map(EventView::stored).transpose().map_err(damaged)?;
-        out.reserve(OBJECT_BYTES_USUAL + 2 * event.xdr.len());
+        out.reserve(OBJECT_BYTES_USUAL + 2 * (event.xdr.len() + payload.content().map_or(0, <[u8]>::len)));
         plain(out, b"{\"id\":\"");
         id(out, event.position);
         plain(out, b"\",\"contract_id\":");
@@ -66,6 +69,7 @@ impl EventWriter {
         event_type(out, &view)?;
         plain(out, b",");
         values(out, &view);
+        payload_of(out, payload);
         plain(out, if event.successful { b",\"successful\":true" } else { b",\"successful\":false" });
         plain(out, b",\"proof\":\"");
         plain(out, event.proof.as_str().as_bytes());
@@ -169,6 +173,21 @@ fn values(out: &mut Vec<u8>, view: &EventView<'_>) {
     }
     plain(out, b"],\"data_xdr\":\"");
     base64(out, view.data);
+    plain(out, b"\"");
+}
+
+/// What the event leaves out.
+fn payload_of(out: &mut Vec<u8>, payload: &Payload) {
+    match payload.content() {
+        None => plain(out, b",\"payload_xdr\":null"),
+        Some(content) => {
+            plain(out, b",\"payload_xdr\":\"");
+            base64(out, content);
+            plain(out, b"\"");
+        }
+    }
+    plain(out, b",\"payload_state\":\"");
+    plain(out, payload.state().as_bytes());
     plain(out, b"\"");
 }
 

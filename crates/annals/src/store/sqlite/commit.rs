@@ -1,8 +1,9 @@
 //! One commit: what a batch does to the archive, inside one transaction.
 
-use annals_core::{Batch, BatchLedgers, Census, LedgerRange, ProofClass, ScopeKey};
+use annals_core::{Batch, BatchLedgers, Census, LedgerRange, ProofClass, Registry, ScopeKey};
 use rusqlite::Connection;
 
+use super::attribution::Attribution;
 use super::grants::{self, Granted};
 use super::incidents::Contradiction;
 use super::{gaps, ranges, state};
@@ -40,7 +41,9 @@ impl From<Contradiction> for Halt {
 }
 
 /// What the commit has done so far.
-struct Progress {
+struct Progress<'a> {
+    /// Whom the events belong to.
+    attribution: Attribution<'a>,
     /// The last feed position that was handed out.
     feed_position: u64,
     /// Stored events by proof class.
@@ -54,7 +57,7 @@ struct Progress {
     changed: bool,
 }
 
-impl Progress {
+impl Progress<'_> {
     /// The next event's feed position; handed out only when the event is stored.
     fn next_position(&self) -> u64 {
         self.feed_position + 1
@@ -89,7 +92,12 @@ impl Progress {
 }
 
 /// Applies `batch`. The fence was checked; whoever calls commits the transaction or undoes it.
-pub(super) fn apply(connection: &Connection, batch: &Batch, now_ms: u64) -> Result<Committed, Halt> {
+pub(super) fn apply(
+    connection: &Connection,
+    batch: &Batch,
+    registry: &Registry,
+    now_ms: u64,
+) -> Result<Committed, Halt> {
     state::check_incidents(connection)?;
     let meta = state::meta(connection)?;
     if meta.passphrase.is_none() {
@@ -98,6 +106,7 @@ pub(super) fn apply(connection: &Connection, batch: &Batch, now_ms: u64) -> Resu
     meta.compare(batch.network(), batch.classic())?;
     let before = state::indexer_state(connection)?;
     let mut progress = Progress {
+        attribution: Attribution::new(connection, registry, batch.network(), now_ms)?,
         feed_position: before.feed_position,
         events: before.events,
         events_added: 0,
@@ -115,6 +124,7 @@ pub(super) fn apply(connection: &Connection, batch: &Batch, now_ms: u64) -> Resu
             }
         }
     }
+    progress.attribution.finish()?;
     // The commit's own number comes last, so that every row it wrote lies at or below it.
     let feed_position = if progress.changed { progress.next_position() } else { before.feed_position };
     if progress.changed {
@@ -135,7 +145,7 @@ fn open(
     connection: &Connection,
     key: ScopeKey,
     range: LedgerRange,
-    progress: &mut Progress,
+    progress: &mut Progress<'_>,
     now_ms: u64,
 ) -> Result<(), StoreError> {
     progress.grant(connection, &key.to_string(), range)?;

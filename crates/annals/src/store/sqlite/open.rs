@@ -140,7 +140,7 @@ fn connect_writer(path: &Path, found: Found) -> Result<(Connection, u32), StoreE
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
     connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(128);
     schema::migrate(&mut connection)?;
     Ok((connection, before))
 }
@@ -183,7 +183,7 @@ pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
     connection.pragma_update_and_check(None, "mmap_size", READER_MAPPED_BYTES_MAX, |_| Ok(()))?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
 }
 

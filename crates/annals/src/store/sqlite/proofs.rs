@@ -65,6 +65,14 @@ pub(super) fn get(connection: &Connection, seq: LedgerSeq) -> Result<Option<Proo
     Ok(Some(ProofMaterial { results_xdr: expand(seq, &results)?, invocations }))
 }
 
+/// The envelope of one transaction that emitted committed events.
+pub(super) fn envelope(connection: &Connection, seq: LedgerSeq, tx_order: u32) -> Result<Option<Vec<u8>>, StoreError> {
+    let sql = "/* proofs::envelope */ SELECT envelope_zstd FROM proof_invocations WHERE seq = ?1 AND tx_order = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let compressed: Option<Vec<u8>> = statement.query_row(params![seq.get(), tx_order], |row| row.get(0)).optional()?;
+    compressed.map(|compressed| expand(seq, &compressed)).transpose()
+}
+
 fn compress(zstd: &mut Compressor<'_>, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     zstd.compress(bytes).map_err(failed)
 }

@@ -12,11 +12,11 @@ use annals_core::{
 use super::*;
 use crate::clock::SystemClock;
 
-fn seq(number: u32) -> LedgerSeq {
+pub(super) fn seq(number: u32) -> LedgerSeq {
     LedgerSeq::new(number).unwrap()
 }
 
-fn event(number: u32, index: u32, proof: ProofClass) -> Event {
+pub(super) fn event(number: u32, index: u32, proof: ProofClass) -> Event {
     Event {
         position: Position::op(seq(number), 1, 0, index).unwrap(),
         tx_hash: TxHash([2; 32]),
@@ -31,7 +31,7 @@ fn event(number: u32, index: u32, proof: ProofClass) -> Event {
     }
 }
 
-fn ledger(number: u32, classic: ClassicEvents, events: Vec<Event>) -> CheckedLedger {
+pub(super) fn ledger(number: u32, classic: ClassicEvents, events: Vec<Event>) -> CheckedLedger {
     let hash = |number: u32| LedgerHash(sha256(&[&number.to_be_bytes()]));
     CheckedLedger {
         seq: seq(number),
@@ -59,11 +59,11 @@ fn ledger(number: u32, classic: ClassicEvents, events: Vec<Event>) -> CheckedLed
     }
 }
 
-fn network() -> Network {
+pub(super) fn network() -> Network {
     Network::new("Made-up Network ; 2026")
 }
 
-fn checked(ledgers: Vec<CheckedLedger>) -> Batch {
+pub(super) fn checked(ledgers: Vec<CheckedLedger>) -> Batch {
     Batch::checked(network(), Scope::All, ClassicPolicy::Keep, "a test", ledgers).unwrap()
 }
 
@@ -91,6 +91,20 @@ fn offered() -> Batch {
 }
 
 type Seen = (Status, Vec<Event>, Vec<StoredLedger>, Vec<Option<ProofMaterial>>, Vec<Incident>);
+
+/// The rows of a table, each as one line of JSON.
+pub(super) fn rows(store: &SqliteStore, table: &str) -> Vec<String> {
+    store
+        .read(|reader| {
+            let mut columns = reader.prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))?;
+            let columns: Vec<String> = columns.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let quoted: Vec<String> = columns.iter().map(|column| format!("quote({column})")).collect();
+            let sql = format!("SELECT json_array({}) FROM {table} ORDER BY 1", quoted.join(", "));
+            let mut statement = reader.prepare(&sql)?;
+            Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+        })
+        .unwrap()
+}
 
 fn seen(store: &SqliteStore) -> Seen {
     let as_of = FeedPosition(u64::MAX);
@@ -120,7 +134,10 @@ fn stop_failing(store: &SqliteStore) {
 
 /// Runs `write` with a failure at each chance until it goes through; before that nothing may have changed. A failure
 /// after the commit itself is an answer that got lost: then all of it is there. Returns how many failures there were.
-fn fail_everywhere(store: &SqliteStore, mut write: impl FnMut() -> Result<(), StoreError>) -> u64 {
+pub(super) fn fail_everywhere(store: &SqliteStore, mut write: impl FnMut() -> Result<(), StoreError>) -> u64 {
+    const TABLES: [&str; 7] =
+        ["contracts", "journal", "found_contracts", "contract_schemas", "parties", "attribution", "quarantine"];
+    let seen = |store| (seen(store), TABLES.map(|table| rows(store, table)));
     let before = seen(store);
     for nth in 1.. {
         fail_at(store, nth);

@@ -1,14 +1,19 @@
 //! What the archive knows of one contract, as of one feed position.
 
-use annals_core::{ClassicPolicy, ContractId, LedgerRange, Position, ScopeKey, Window};
+use annals_core::registry::Payload;
+use annals_core::{ClassicPolicy, ContractId, Event, LedgerRange, Position, Registry, ScopeKey, Window};
 use rusqlite::Connection;
 
-use super::{contracts, events, grants, incidents, ledgers, ranges, state};
-use crate::store::{ContractView, EventLookup, FeedPosition, StoreError};
+use super::pages::payloads::Payloads;
+use super::schemas::{self, Reading};
+use super::{contracts, events, found, grants, incidents, ledgers, ranges, state};
+use crate::store::{ContractKind, ContractView, EventLookup, FeedPosition, PageEvent, StoreError};
 
 /// A view, and what else a window is judged by.
 pub(super) struct Known {
     pub(super) view: ContractView,
+    /// With which schema its events were read at the view's feed position.
+    pub(super) reading: Option<Reading>,
     /// The archive's own feed position; the view may be of an earlier one.
     pub(super) present: u64,
     /// Whether the contract can have no classic events.
@@ -29,19 +34,32 @@ pub(super) fn read(connection: &Connection, id: ContractId, as_of: Option<FeedPo
     let coverage = own.union(&grants::coverage_at(connection, &ScopeKey::All.to_string(), earlier)?);
     let verified = grants::coverage_at(connection, ranges::VERIFIED, earlier)?;
     let named = contracts::get(connection, id)?;
+    let found = found::get(connection, id, Some(FeedPosition(as_of)))?;
+    let reading = schemas::at(connection, id, FeedPosition(as_of))?;
+    let said = named.as_ref().map(|named| &named.contract);
     let view = ContractView {
         as_of: FeedPosition(as_of),
         epoch: state.epoch,
         in_scope: named.is_some() || contracts::all_in_scope(connection)?,
-        contract: named.as_ref().map(|named| named.contract),
+        contract: contracts::known(id, said, found, reading.as_ref()),
         start: meta.start,
         verified: coverage.intersection(&verified),
         coverage,
         lowest_incident: incidents::lowest_ledger(connection, as_of)?,
         pins: ledgers::pins(connection)?,
     };
-    let wasm = named.is_some_and(|named| named.was_wasm_at(as_of));
-    Ok(Known { view, present: state.feed_position, wasm, classic: meta.classic.unwrap_or(ClassicPolicy::Keep) })
+    // What an operator says goes first; what was found is of the view's own position.
+    let wasm = match &named {
+        Some(named) if named.contract.kind.is_some() => named.was_wasm_at(as_of),
+        _ => found.is_some_and(|found| found.kind == ContractKind::Wasm),
+    };
+    Ok(Known {
+        view,
+        reading,
+        present: state.feed_position,
+        wasm,
+        classic: meta.classic.unwrap_or(ClassicPolicy::Keep),
+    })
 }
 
 impl Known {
@@ -71,11 +89,28 @@ impl Known {
     }
 }
 
+/// What stored events leave out and their invocations carry.
+pub(super) fn payloads(
+    connection: &Connection,
+    registry: &Registry,
+    events: &[Event],
+) -> Result<Vec<Payload>, StoreError> {
+    let present = FeedPosition(state::indexer_state(connection)?.feed_position);
+    let mut payloads = Payloads::new(connection, registry, present);
+    events.iter().map(|event| payloads.look_up(event)).collect()
+}
+
 /// The event at `position`. Its absence is proven only by a ledger that was scanned for every contract, with nothing
 /// left out.
-pub(super) fn event(connection: &Connection, position: Position) -> Result<EventLookup, StoreError> {
+pub(super) fn event(
+    connection: &Connection,
+    registry: &Registry,
+    position: Position,
+) -> Result<EventLookup, StoreError> {
     if let Some(event) = events::at(connection, position)? {
-        return Ok(EventLookup::Found(Box::new(event)));
+        let payload = payloads(connection, registry, core::slice::from_ref(&event))?.pop();
+        let payload = payload.unwrap_or(Payload::NotApplicable);
+        return Ok(EventLookup::Found(Box::new(PageEvent { event, roles: Vec::new(), payload })));
     }
     let ledger = LedgerRange::single(position.ledger());
     let scanned = ranges::within(connection, &ScopeKey::All.to_string(), ledger)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use annals_core::{ClassicEvents, ContractId, Event, LedgerSeq, Network};
+use annals_core::{Address, ClassicEvents, ContractId, Event, LedgerSeq, Network};
 use annals_sim::value::{account, contract, i128, symbol};
 use annals_sim::{
     BuiltLedger, ChainBuilder, EventPlan, Format, LakeLayout, LakeWriter, LedgerPlan, Mix, Rng, TxPlan, random_plan,
@@ -24,6 +24,11 @@ pub const ODD: u32 = 1007;
 /// A contract with many events; classic and fee events are of others.
 pub fn token() -> ContractId {
     contract(1)
+}
+
+/// The recipient of every transfer of [`token`] in [`CROWDED`].
+pub fn holder() -> Address {
+    Address::Account(account(7))
 }
 
 /// A contract whose events have few topics.
@@ -95,9 +100,14 @@ impl Archive {
 
     /// A lake and no archive.
     pub fn empty() -> Self {
+        Self::of_chain(&CHAIN)
+    }
+
+    /// A lake of other ledgers and no archive.
+    pub fn of_chain(chain: &[BuiltLedger]) -> Self {
         let archive = Self { folder: tempfile::tempdir().unwrap() };
         let mut writer = LakeWriter::new(archive.lake(), LakeLayout::default());
-        CHAIN.iter().for_each(|ledger| writer.push(ledger).unwrap());
+        chain.iter().for_each(|ledger| writer.push(ledger).unwrap());
         writer.finish().unwrap();
         archive
     }

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
-
-use super::archive::token;
+use super::archive::{holder, token};
 use super::server::whole;
 
 /// The interpreter that has the tools; none, said aloud, where there is none and this is not CI.
@@ -53,14 +51,11 @@ fn a_generated_client_reads_every_page() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(python);
-    command.arg(script("read_pages.py")).arg(format!("http://{}", whole().address)).arg(token().to_string());
-    let read = run(command.current_dir(folder.path()));
-    let ids: Vec<String> = serde_json::from_str::<Value>(&read)
-        .unwrap()
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|id| id.as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(ids, super::archive::ids(&super::archive::events_of(token(), 1000, 1039)));
+    command.arg(script("read_pages.py")).arg(format!("http://{}", whole().address));
+    let read = run(command.arg(token().to_string()).arg(holder().to_string()).current_dir(folder.path()));
+    let [all, own]: [Vec<String>; 2] = serde_json::from_str(&read).unwrap();
+    assert_eq!(all, super::archive::ids(&super::archive::events_of(token(), 1000, 1039)));
+    let account = format!("/v1/tokens/{}/accounts/{}/events?limit=1000", token(), holder());
+    assert!(own.len() > 20, "{own:?}");
+    assert_eq!(own, super::pages::page_ids(&whole().get(&account).answers()));
 }

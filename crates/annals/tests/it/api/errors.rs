@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use annals::api::{Code, Limits};
 
-use super::archive::{Archive, CROWDED, LAST, silent, token};
+use super::archive::{Archive, CROWDED, LAST, holder, silent, token};
 use super::client::{Connection, Reply, encoded, get, request};
 use super::document::{codes, operations};
 use super::fake::{Fake, Mood, SECRET};
@@ -17,14 +17,15 @@ pub fn instance(template: &str) -> String {
     let event = super::archive::events_of(token(), CROWDED, CROWDED)[0].position;
     template
         .replace("{contract}", &token().to_string())
+        .replace("{account}", &holder().to_string())
         .replace("{id}", &event.to_string())
         .replace("{seq}", &CROWDED.to_string())
 }
 
-/// The same path with another value of its parameter.
+/// The same path with another value of its first parameter.
 fn with_segment(template: &str, value: &str) -> String {
     let (before, after) = (template.find('{').unwrap(), template.find('}').unwrap() + 1);
-    format!("{}{value}{}", &template[..before], &template[after..])
+    instance(&format!("{}{value}{}", &template[..before], &template[after..]))
 }
 
 /// Longer than any answer takes.
@@ -49,7 +50,9 @@ fn bad_value(template: &str, code: &str) -> Reply {
         "BAD_CONTRACT" if template.contains("{contract}") => return whole().get(&with_segment(template, "GABC")),
         "BAD_CONTRACT" => "contract_id=GABC",
         "BAD_LEDGER" if template.contains("{seq}") => return whole().get(&with_segment(template, "2147483648")),
-        "BAD_LEDGER" => "from_ledger=0",
+        "BAD_LEDGER" if template.ends_with("/events") => "from_ledger=0",
+        "BAD_LEDGER" => "at_ledger=0",
+        "BAD_ACCOUNT" => return whole().get(&instance(&template.replace("{account}", "GABC"))),
         "BAD_EVENT_ID" if template.contains("{id}") => return whole().get(&with_segment(template, "1-2")),
         "BAD_EVENT_ID" => "after_id=1-2",
         "BAD_TYPES" => "types=a%20b",

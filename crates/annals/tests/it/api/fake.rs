@@ -3,10 +3,12 @@
 use std::sync::{Condvar, Mutex};
 
 use annals::store::{
-    Committed, Contract, ContractView, EventLookup, EventQuery, FeedPosition, Fence, GapFailure, Incident, Page,
-    PageQuery, Plan, Request, Status, Store, StoreError, StoredLedger,
+    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
+    FeedPosition, Fence, GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Status,
+    Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
+use annals_core::registry::Payload;
 use annals_core::{
     Batch, Census, ClassicPolicy, ContractId, Coverage, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Scope,
     ScopeKey,
@@ -136,6 +138,14 @@ impl Store for Fake {
         unreachable!("readers write nothing")
     }
 
+    fn adopt(&self, _: Fence) -> Result<Vec<ContractId>, StoreError> {
+        unreachable!("readers write nothing")
+    }
+
+    fn reattribute(&self, _: ContractId, _: Option<Position>, _: u32, _: Fence) -> Result<Reattributed, StoreError> {
+        unreachable!("readers write nothing")
+    }
+
     fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
         self.pass().map(|_| Vec::new())
     }
@@ -155,6 +165,8 @@ impl Store for Fake {
             feed_position: FeedPosition(1),
             epoch,
             pins: Vec::new(),
+            quarantined: 0,
+            unattributed: Vec::new(),
         })
     }
 
@@ -183,7 +195,22 @@ impl Store for Fake {
         let view = Self::view(self.pass()?);
         let window = annals_core::Window::resolve(query.asked_from, query.asked_to, None, view.start, &view.coverage);
         let next = Some(Position::first_of(five()));
-        Ok(Page { events: Vec::new(), next, window, classic_events_absent: false, view })
+        Ok(Page { events: Vec::new(), next, window, classic_events_absent: false, unattributed: None, view })
+    }
+
+    fn checkpoint(&self, query: &CheckpointQuery) -> Result<CheckpointAnswer, StoreError> {
+        let view = Self::view(self.pass()?);
+        let window = annals_core::Window::resolve(None, query.at, None, view.start, &view.coverage);
+        let judged = JudgedWindow { window, classic_events_absent: false, unattributed: None };
+        Ok(CheckpointAnswer { checkpoint: None, t0: None, t0_mark: None, window: judged, replay_window: judged, view })
+    }
+
+    fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
+        self.pass().map(|_| events.iter().map(|_| Payload::NotApplicable).collect())
+    }
+
+    fn audit(&self, _: FeedPosition, _: u32) -> Result<Audited, StoreError> {
+        unreachable!("readers audit nothing")
     }
 
     fn contract(&self, _: ContractId) -> Result<ContractView, StoreError> {
@@ -192,6 +219,14 @@ impl Store for Fake {
 
     fn contracts(&self) -> Result<Vec<Contract>, StoreError> {
         self.pass().map(|_| Vec::new())
+    }
+
+    fn declared(&self) -> Result<Vec<Contract>, StoreError> {
+        self.pass().map(|_| Vec::new())
+    }
+
+    fn quarantined(&self, _: ContractId) -> Result<u64, StoreError> {
+        self.pass().map(|_| 0)
     }
 
     fn event(&self, _: Position) -> Result<EventLookup, StoreError> {

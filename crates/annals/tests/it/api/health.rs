@@ -63,7 +63,11 @@ fn a_contract_added_later_opens_its_own_coverage_and_claims_nothing_of_the_past(
     archive.fill("1000:1009", &[token()]);
     let mut add = annals(["contracts", "add", "--json"]);
     let added = Ran::of(add.arg(silent().to_string()).arg("--data-dir").arg(archive.data_dir())).ends_with(0).json();
-    assert_eq!(added, json!({ "contract_id": silent().to_string(), "origin_ledger": null, "kind": null }));
+    let expected = json!({
+        "contract_id": silent().to_string(), "origin_ledger": null, "origin_from": null, "kind": null,
+        "kind_from": null, "schema": null, "schema_from": null, "unattributed": false,
+    });
+    assert_eq!(added, expected);
     let served = Served::over(&archive.data_dir(), &[]);
     let events = |from: u32| {
         let path = format!("/v1/contracts/{}/events?from_ledger={from}&to_ledger=1009", silent());

@@ -1,5 +1,6 @@
 //! Single events and ledgers, by their names.
 
+use annals_core::registry::Payload;
 use annals_core::{Position, check_ledger};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +15,7 @@ fn an_event_is_found_by_the_id_that_the_network_gives_it() {
     for contract in [token(), native()] {
         for event in events_of(contract, 1000, 1009) {
             let answer = whole().get(&format!("/v1/events/{}", event.position)).answers();
-            let expected = annals_core::wire::ExportedEvent::new(event).unwrap();
+            let expected = annals_core::wire::ExportedEvent::new(event, &Payload::NotApplicable).unwrap();
             assert_eq!(answer, serde_json::to_value(expected).unwrap());
         }
     }

@@ -1,5 +1,6 @@
 //! Pages of events, and what they say of their window.
 
+use annals_core::registry::Payload;
 use annals_core::{ContractId, Event, LedgerSeq};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -153,15 +154,23 @@ fn the_alias_answers_the_same_and_its_cursors_are_the_same() {
 }
 
 #[test]
+fn an_assets_contract_begins_with_the_network_and_says_what_is_missing_since() {
+    let page = whole().get(&format!("{}?to_ledger={LAST}&limit=5", path(native()))).answers();
+    assert_eq!((&page["from_ledger"], &page["incomplete_reason"]), (&json!(2), &json!("before_coverage")));
+    assert_eq!((page_ids(&page).len(), &page["missing"]), (5, &json!([{ "from": 2, "to": FIRST - 1 }])));
+}
+
+#[test]
 fn limits_are_digits_of_any_length() {
-    let count = |limit: &str| page_ids(&whole().get(&format!("{}?limit={limit}", path(native()))).answers()).len();
+    let window = format!("{}?from_ledger={FIRST}&to_ledger={LAST}", path(native()));
+    let count = |limit: &str| page_ids(&whole().get(&format!("{window}&limit={limit}")).answers()).len();
     let all = events_of(native(), FIRST, LAST).len();
     assert!(all > 200, "{all}");
     assert_eq!(count("0"), 1);
     assert_eq!(count("00000000000000000000000000000000000000000000002"), 2);
     assert_eq!(count("1000"), all.min(1000));
     assert_eq!(count(&"9".repeat(400)), all.min(1000));
-    assert_eq!(page_ids(&whole().get(&path(native())).answers()).len(), 200);
+    assert_eq!(page_ids(&whole().get(&window).answers()).len(), 200);
 }
 
 /// The topics of a stored event, by the reading that the archive itself uses for its exports.
@@ -235,7 +244,10 @@ fn a_page_holds_the_bytes_of_the_ledger() {
     let page = whole().get(&format!("{}?limit=1000", path(token()))).answers();
     let expected: Vec<Value> = events_of(token(), FIRST, LAST)
         .into_iter()
-        .map(|event| serde_json::to_value(annals_core::wire::ExportedEvent::new(event).unwrap()).unwrap())
+        .map(|event| {
+            serde_json::to_value(annals_core::wire::ExportedEvent::new(event, &Payload::NotApplicable).unwrap())
+                .unwrap()
+        })
         .collect();
     assert_eq!(page["events"], Value::Array(expected));
     assert_eq!(CHAIN.len() as u32, LAST - FIRST + 1);

@@ -14,7 +14,7 @@ use annals::store::Store;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::archive::Archive;
+use super::archive::{Archive, token};
 use super::client::{Reply, get, request};
 use super::document::check;
 use crate::binary::annals;
@@ -35,7 +35,7 @@ impl Served {
 
     /// The same, beside a shell that ends it when this process ends, however that happens: nothing that is static is
     /// ever dropped.
-    fn for_good(data_dir: &Path) -> Self {
+    pub fn for_good(data_dir: &Path) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", r#""$@" & server=$!; read -r _; kill -9 "$server""#, "sh"]);
         command.args([env!("CARGO_BIN_EXE_annals"), "serve", "--json", "--listen", "127.0.0.1:0", "--log", "warn"]);
@@ -44,7 +44,13 @@ impl Served {
     }
 
     fn started(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        command.stderr(Stdio::inherit());
+        Self::started_quietly(command)
+    }
+
+    /// The same of a command whose log goes where it says.
+    pub fn started_quietly(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
@@ -80,9 +86,12 @@ impl Drop for Served {
     }
 }
 
-/// An archive of the whole chain, and a server over it, for the tests that change neither.
+/// An archive of the whole chain, and a server over it, for the tests that change neither. The token has a schema, and
+/// events that fit none of its shapes.
 pub static WHOLE: LazyLock<(Archive, Served)> = LazyLock::new(|| {
-    let archive = Archive::of(&["1000:1039"]);
+    let archive = Archive::of(&["1000:1000"]);
+    archive.declare(token(), &["--schema", "token"]).ends_with(0);
+    archive.fill("1001:1039", &[]);
     let served = Served::for_good(&archive.data_dir());
     (archive, served)
 });

@@ -10,11 +10,13 @@ use crate::binary::{Ran, annals, backfill, report};
 use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, names, write_lake_of};
 
 const CONTRACT: &str = "CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA";
-const READING_VERBS: [&[&str]; 11] = [
+const READING_VERBS: [&[&str]; 13] = [
     &["serve", "--port", "0"],
     &["contracts", "list"],
     &["contracts", "add", CONTRACT],
     &["contracts", "declare", CONTRACT, "--kind", "wasm"],
+    &["contracts", "declare", CONTRACT, "--schema", "token"],
+    &["reattribute"],
     &["export"],
     &["verify"],
     &["status"],

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::binary::{Ran, annals};
 
-const HELPS: [(&str, &[&str]); 15] = [
+const HELPS: [(&str, &[&str]); 17] = [
     ("annals", &[]),
     ("backfill", &["backfill"]),
     ("serve", &["serve"]),
@@ -13,6 +13,8 @@ const HELPS: [(&str, &[&str]); 15] = [
     ("contracts-add", &["contracts", "add"]),
     ("contracts-list", &["contracts", "list"]),
     ("contracts-declare", &["contracts", "declare"]),
+    ("contracts-schemas", &["contracts", "schemas"]),
+    ("reattribute", &["reattribute"]),
     ("export", &["export"]),
     ("verify", &["verify"]),
     ("status", &["status"]),

@@ -10,10 +10,12 @@ use annals::source::{
     LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, SourceError,
 };
 use annals::store::{
-    Committed, Contract, ContractView, EventLookup, EventQuery, Fence, GapFailure, Incident, Page, PageQuery, Pin,
-    Plan, Request, SqliteStore, Status, Store, StoreError, StoredLedger,
+    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
+    FeedPosition, Fence, GapFailure, Incident, Page, PageQuery, Pin, Plan, Reattributed, Request, SqliteStore, Status,
+    Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
+use annals_core::registry::Payload;
 use annals_core::{
     Batch, Census, ClassicPolicy, ContractId, Event, LedgerRange, LedgerSeq, Network, Position, ProofMaterial, Scope,
     ScopeKey,
@@ -209,12 +211,46 @@ impl Store for WatchedStore {
         self.inner.page(query)
     }
 
+    fn checkpoint(&self, query: &CheckpointQuery) -> Result<CheckpointAnswer, StoreError> {
+        self.inner.checkpoint(query)
+    }
+
+    fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
+        self.inner.payloads(events)
+    }
+
+    fn adopt(&self, fence: Fence) -> Result<Vec<ContractId>, StoreError> {
+        self.inner.adopt(fence)
+    }
+
+    fn reattribute(
+        &self,
+        contract: ContractId,
+        after: Option<Position>,
+        limit: u32,
+        fence: Fence,
+    ) -> Result<Reattributed, StoreError> {
+        self.inner.reattribute(contract, after, limit, fence)
+    }
+
+    fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError> {
+        self.inner.audit(after, limit)
+    }
+
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
         self.inner.contract(id)
     }
 
     fn contracts(&self) -> Result<Vec<Contract>, StoreError> {
         self.inner.contracts()
+    }
+
+    fn declared(&self) -> Result<Vec<Contract>, StoreError> {
+        self.inner.declared()
+    }
+
+    fn quarantined(&self, id: ContractId) -> Result<u64, StoreError> {
+        self.inner.quarantined(id)
     }
 
     fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {

@@ -10,8 +10,8 @@ use annals::store::{EventQuery, FeedPosition, Fence, Pin, Request, Status, Store
 use annals_core::hash::sha256;
 use annals_core::{
     Batch, Census, CheckedLedger, ClassicEvents, ClassicPolicy, ContractId, Coverage, Event, EventKind, EventsDigest,
-    Invocation, LedgerHash, LedgerRange, LedgerSeq, Network, NetworkProof, Position, ProofClass, ProofMaterial, Scope,
-    TxHash,
+    Invocation, LedgerHash, LedgerRange, LedgerSeq, Network, NetworkProof, Position, ProofClass, ProofMaterial,
+    Registry, Scope, TxHash,
 };
 
 /// The source that batches name.
@@ -44,6 +44,8 @@ pub trait StoreFixture {
     fn store(&self) -> &dyn Store;
     /// Closes and opens the store again, as a restart does.
     fn reopen(&mut self);
+    /// The same with other schemas.
+    fn reopen_with(&mut self, registry: Arc<Registry>);
 }
 
 pub fn seq(number: u32) -> LedgerSeq {

@@ -2,17 +2,21 @@
 //! query and no coverage code with a store, and is as slow as it is plain.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use annals::store::{Contract, Fence, GapFailure, Request, Store};
 use annals_core::{
     Batch, BatchLedgers, CheckedLedger, ClassicEvents, ContractId, Event, LedgerHash, LedgerRange, LedgerSeq,
-    NetworkProof, ProofClass, Scope, ScopeKey, Stage,
+    NetworkProof, Position, ProofClass, Registry, Scope, ScopeKey, Stage,
 };
 
 use super::fixtures::all_events;
 
+mod accounts;
 mod pages;
 
+pub use accounts::Owned;
+use accounts::{Owners, Reading};
 pub use pages::Answer;
 
 /// How one missing ledger failed so far.
@@ -32,10 +36,21 @@ pub struct Oracle {
     proofs: BTreeSet<u32>,
     declared: BTreeMap<ContractId, Contract>,
     open_incidents: u64,
+    readings: BTreeMap<ContractId, Reading>,
+    owners: BTreeMap<Position, Owners>,
+    registry: Option<Arc<Registry>>,
 }
 
 /// A refusal, by its stable code.
 pub type Refusal = &'static str;
+
+/// Whether both are one event: of the same bytes, or one is the form that a source rewrote the other into.
+fn same_event(one: &Event, other: &Event) -> bool {
+    let form = |unproven: &Event, proven: &Event| {
+        unproven.proof == ProofClass::Unverified && proven.rewritten_xdr.as_ref() == Some(&unproven.xdr)
+    };
+    one.xdr == other.xdr || form(one, other) || form(other, one)
+}
 
 fn numbers(range: LedgerRange) -> impl Iterator<Item = u32> {
     range.from_inclusive().get()..=range.to_inclusive().get()
@@ -111,7 +126,10 @@ impl Oracle {
             BatchLedgers::Unverified { range, events } => next.take_unverified(batch, *range, events),
         };
         match outcome {
-            Ok(()) => *self = next,
+            Ok(()) => {
+                next.attribute(&self.events, batch.network());
+                *self = next;
+            }
             Err("INCIDENT") => self.open_incidents += 1,
             Err(_) => {}
         }
@@ -172,7 +190,7 @@ impl Oracle {
             let excused =
                 offered.classic_events != ClassicEvents::Present && !(event.position.stage() == Stage::Op && invoked);
             match same_place {
-                Some(other) if other.xdr != event.xdr => return Err("INCIDENT"),
+                Some(other) if !same_event(other, event) => return Err("INCIDENT"),
                 None if judged && !excused => return Err("INCIDENT"),
                 _ => {}
             }
@@ -209,7 +227,7 @@ impl Oracle {
         for event in events {
             let number = event.position.ledger().get();
             match self.events.iter().find(|stored| stored.position == event.position) {
-                Some(stored) if stored.xdr != event.xdr => return Err("INCIDENT"),
+                Some(stored) if !same_event(stored, event) => return Err("INCIDENT"),
                 Some(_) => continue,
                 None => {}
             }

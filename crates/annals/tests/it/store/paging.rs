@@ -125,7 +125,7 @@ impl Run {
             },
             Step::Declare { contract: of, origin } => {
                 let id = contract(of + 1);
-                let said = Contract { id, origin: origin.map(seq), kind: Some(ContractKind::Wasm) };
+                let said = Contract { id, origin: origin.map(seq), kind: Some(ContractKind::Wasm), schema: None };
                 self.store().declare(&said, self.fence).unwrap();
                 self.oracle.declare(&said);
                 0

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use annals::store::{Bound, EventFilter, Order, PageQuery, Store};
+use annals::store::{Bound, EventFilter, Order, Page, PageEvent, PageQuery, Store, Unattributed};
+use annals_core::decode::EventView;
+use annals_core::registry::Payload;
 use annals_core::{ContractId, Coverage, Event, Evidence, Judgement, LedgerSeq, Position};
 
-use super::oracle::{Answer, Oracle};
+use super::oracle::{Answer, Oracle, Owned};
 
 /// The first page of a contract's events.
 pub fn first_page(contract: ContractId, from: Option<LedgerSeq>, to: Option<LedgerSeq>, limit: u32) -> PageQuery {
     PageQuery {
         contract,
+        account: None,
         asked_from: from,
         asked_to: to,
         filter: EventFilter::default(),
@@ -28,25 +31,55 @@ pub const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 pub struct Reader {
     query: PageQuery,
     answer: Answer,
-    rest: VecDeque<Event>,
+    rest: VecDeque<PageEvent>,
+    unattributed: Option<Unattributed>,
     done: bool,
+    /// Whether the program that shows the pages may not know the schema of their contract, and so leave open whether it
+    /// registers payloads.
+    pub schema_may_be_missing: bool,
 }
 
 impl Reader {
     /// Fixes what the pages of `query` must show from now on.
     pub fn new(oracle: &Oracle, query: PageQuery) -> Self {
-        Self::of(oracle.answer(query.contract, query.asked_from, query.asked_to), query, |_| true)
+        match query.account {
+            None => Self::of(oracle.answer(query.contract, query.asked_from, query.asked_to), query, |_| true),
+            Some(account) => {
+                let owned = oracle.account(query.contract, account, query.asked_from, query.asked_to);
+                Self::of_account(owned, query)
+            }
+        }
     }
 
     /// The same for those events alone that the query's filter takes; `takes` tells which they are.
     pub fn of(answer: Answer, query: PageQuery, takes: impl Fn(&Event) -> bool) -> Self {
+        let shown: Vec<Event> = answer.events.iter().filter(|event| takes(event)).cloned().collect();
+        Self::over(answer, shown.into_iter().map(unasked), query, None)
+    }
+
+    /// The same for one account.
+    fn of_account(owned: Owned, query: PageQuery) -> Self {
+        let of_type = |shown: &PageEvent| {
+            let view = EventView::parse(&shown.event.xdr).ok();
+            let name = view.and_then(|view| view.event_type());
+            query.filter.types.is_empty() || name.is_some_and(|name| query.filter.types.contains(&name))
+        };
+        let shown: Vec<PageEvent> = owned.events.into_iter().filter(of_type).collect();
+        Self::over(owned.answer, shown.into_iter(), query, owned.unattributed)
+    }
+
+    fn over(
+        answer: Answer,
+        shown: impl Iterator<Item = PageEvent>,
+        query: PageQuery,
+        unattributed: Option<Unattributed>,
+    ) -> Self {
         let above = |position: Position| query.above.is_none_or(|above| position > above);
-        let shown = answer.events.iter().filter(|event| above(event.position) && takes(event)).cloned();
-        let mut rest: VecDeque<Event> = shown.collect();
+        let mut rest: VecDeque<PageEvent> = shown.filter(|shown| above(shown.event.position)).collect();
         if query.order == Order::Descending {
             rest.make_contiguous().reverse();
         }
-        Self { query, answer, rest, done: false }
+        Self { query, answer, rest, unattributed, done: false, schema_may_be_missing: false }
     }
 
     /// Whether the last page said that nothing follows.
@@ -56,11 +89,17 @@ impl Reader {
 
     /// Reads the next page and compares it.
     pub fn turn(&mut self, store: &dyn Store) {
-        let page = store.page(&self.query).unwrap();
+        let mut page = store.page(&self.query).unwrap();
+        for shown in &mut page.events {
+            if self.schema_may_be_missing && shown.payload == Payload::Pending {
+                shown.payload = Payload::NotApplicable;
+            }
+        }
         let count = self.rest.len().min(self.query.limit as usize);
-        let expected: Vec<Event> = self.rest.drain(..count).collect();
+        let expected: Vec<PageEvent> = self.rest.drain(..count).collect();
         assert_eq!(page.events, expected, "events of {:?}", self.query);
-        let last = expected.last().map(|event| event.position);
+        assert_eq!(page.unattributed, self.unattributed, "attribution of {:?}", self.query);
+        let last = expected.last().map(|shown| shown.event.position);
         assert_eq!(page.next, last.filter(|_| !self.rest.is_empty()), "where to go on from {:?}", self.query);
 
         let window = (page.window.from_inclusive.map(LedgerSeq::get), page.window.to_inclusive.map(LedgerSeq::get));
@@ -88,14 +127,24 @@ impl Reader {
     }
 }
 
+/// A page's events alone.
+pub fn events_of(page: &Page) -> Vec<Event> {
+    page.events.iter().map(|shown| shown.event.clone()).collect()
+}
+
+/// An event as it is shown where no account is asked for and no schema registers payloads.
+pub fn unasked(event: Event) -> PageEvent {
+    PageEvent { event, roles: Vec::new(), payload: Payload::NotApplicable }
+}
+
 /// What a page says of its window.
-pub fn judge(page: &annals::store::Page) -> Judgement {
+pub fn judge(page: &Page) -> Judgement {
     let evidence = Evidence {
         coverage: &page.view.coverage,
         lowest_incident: page.view.lowest_incident,
         classic_events_absent: page.classic_events_absent,
-        no_schema: false,
-        unattributed_events: false,
+        no_schema: page.unattributed == Some(Unattributed::NoSchema),
+        unattributed_events: page.unattributed == Some(Unattributed::Events),
     };
     Judgement::of(page.window, &evidence)
 }

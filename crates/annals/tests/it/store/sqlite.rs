@@ -1,11 +1,15 @@
 //! The suite on SQLite, and what only files can get wrong.
 
+mod audit;
 mod bad_input;
 mod concurrency;
 mod full_disk;
 mod journal;
 
+use std::sync::Arc;
+
 use annals::store::{SqliteStore, Store};
+use annals_core::Registry;
 use tempfile::TempDir;
 
 use super::fixtures::{StoreFixture, clock};
@@ -43,6 +47,11 @@ impl StoreFixture for SqliteFixture {
     fn reopen(&mut self) {
         self.store = None;
         self.store = Some(SqliteStore::open_writer(self.dir.path(), clock()).unwrap());
+    }
+
+    fn reopen_with(&mut self, registry: Arc<Registry>) {
+        self.reopen();
+        self.store = self.store.take().map(|store| store.with_registry(registry));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What every backend must do. Each function takes an empty store; a backend runs them all with [`on_every_case`].
 
+pub mod accounts;
 pub mod chain;
 pub mod commits;
 pub mod field;
@@ -7,12 +8,20 @@ pub mod filters;
 pub mod gaps;
 pub mod named;
 pub mod pages;
+pub mod payloads;
 pub mod upgrades;
 
 /// Makes one test of each case of the suite, on the backend that `$factory` makes a fixture of.
 macro_rules! on_every_case {
     ($factory:expr) => {
         on_every_case! { $factory;
+            accounts: [
+                an_account_is_told_its_roles_in_the_order_of_the_topics_and_each_event_once,
+                quarantine_makes_answers_to_accounts_incomplete_and_nothing_else,
+                a_schema_that_is_declared_late_changed_and_taken_back_is_never_taken_for_read,
+                an_asset_contract_is_recognised_by_its_events_and_begins_with_the_network,
+                a_creation_tells_origin_and_kind_and_brings_nothing_into_scope,
+            ];
             chain: [
                 inv_4_every_stored_ledger_hashes_and_links,
                 a_batch_that_does_not_link_to_a_stored_neighbour_is_refused_on_both_sides,
@@ -80,6 +89,12 @@ macro_rules! on_every_case {
                 a_page_of_a_later_state_than_the_archives_own_is_refused,
                 the_event_at_a_position_is_found_or_its_absence_is_proven_or_not,
                 the_key_for_cursors_is_the_archives_own_and_stays,
+            ];
+            payloads: [
+                a_tokens_events_belong_to_their_parties_and_carry_their_payloads,
+                a_checkpoint_is_its_owners_alone_at_every_ledger,
+                two_events_that_one_argument_could_be_of_have_no_payload,
+                a_payload_is_pending_until_somebody_brings_the_envelope,
             ];
             upgrades: [
                 a_richer_source_replaces_the_ledger_row_and_brings_its_events,

@@ -1,5 +1,5 @@
 use annals_core::wire::ExportedEvent;
-use annals_core::{EventKind, LedgerSeq, ProofClass, TxHash};
+use annals_core::{Event, EventKind, LedgerSeq, ProofClass, TxHash};
 use proptest::prelude::*;
 use stellar_xdr::{
     ContractEvent, ContractEventBody, ContractEventType, ContractEventV0, ExtensionPoint, Limits, ScBytes, ScSymbol,
@@ -72,7 +72,20 @@ fn event() -> impl Strategy<Value = Event> {
     })
 }
 
-fn written(writer: &mut EventWriter, event: &Event, more: &impl Serialize) -> String {
+fn payload() -> impl Strategy<Value = Payload> {
+    prop_oneof![
+        Just(Payload::NotApplicable),
+        Just(Payload::Pending),
+        Just(Payload::Unavailable),
+        prop::collection::vec(any::<u8>(), 0..70).prop_map(Payload::Present),
+    ]
+}
+
+fn shown(event: Event, payload: Payload) -> PageEvent {
+    PageEvent { event, roles: Vec::new(), payload }
+}
+
+fn written(writer: &mut EventWriter, event: &PageEvent, more: &impl Serialize) -> String {
     let mut out = Vec::new();
     assert!(writer.write(&mut out, event, more).is_ok());
     String::from_utf8(out).unwrap()
@@ -80,17 +93,19 @@ fn written(writer: &mut EventWriter, event: &Event, more: &impl Serialize) -> St
 
 proptest! {
     #[test]
-    fn an_answered_event_is_the_exported_one_byte_for_byte(events in prop::collection::vec(event(), 1..8)) {
+    fn an_answered_event_is_the_exported_one_byte_for_byte(
+        events in prop::collection::vec((event(), payload()), 1..8),
+    ) {
         let mut writer = EventWriter::default();
-        for event in &events {
-            let exported = serde_json::to_string(&ExportedEvent::new(event).unwrap()).unwrap();
-            prop_assert_eq!(written(&mut writer, event, &NoMore {}), exported);
+        for (event, payload) in events {
+            let exported = serde_json::to_string(&ExportedEvent::new(&event, &payload).unwrap()).unwrap();
+            prop_assert_eq!(written(&mut writer, &shown(event, payload), &NoMore {}), exported);
         }
     }
 }
 
-fn some_event() -> Event {
-    Event {
+fn some_event() -> PageEvent {
+    let event = Event {
         position: Position::op(LedgerSeq::new(63_092_982).unwrap(), 26, 0, 1).unwrap(),
         tx_hash: TxHash([0xAB; 32]),
         tx_order: 26,
@@ -101,7 +116,8 @@ fn some_event() -> Event {
         xdr: xdr(vec![ScVal::Symbol(ScSymbol(b"mint".to_vec().try_into().unwrap()))], ScVal::Void),
         proof: ProofClass::Committed,
         rewritten_xdr: None,
-    }
+    };
+    shown(event, Payload::NotApplicable)
 }
 
 #[test]
@@ -109,12 +125,12 @@ fn further_members_stand_behind_an_events_own() {
     #[derive(Serialize)]
     struct More {
         roles: [&'static str; 2],
-        payload_xdr: Option<&'static str>,
+        note: Option<&'static str>,
     }
     let mut writer = EventWriter::default();
     let alone = written(&mut writer, &some_event(), &NoMore {});
-    let more = written(&mut writer, &some_event(), &More { roles: ["from", "to"], payload_xdr: None });
-    let expected = r#","roles":["from","to"],"payload_xdr":null}"#;
+    let more = written(&mut writer, &some_event(), &More { roles: ["from", "to"], note: None });
+    let expected = r#","roles":["from","to"],"note":null}"#;
     assert_eq!(more, format!("{}{expected}", alone.strip_suffix('}').unwrap()));
 }
 
@@ -122,10 +138,10 @@ fn further_members_stand_behind_an_events_own() {
 fn bytes_that_are_no_event_and_members_that_are_no_struct_are_errors() {
     let mut out = Vec::new();
     let mut faulty = some_event();
-    faulty.rewritten_xdr = Some(vec![0; 3]);
+    faulty.event.rewritten_xdr = Some(vec![0; 3]);
     assert!(matches!(EventWriter::default().write(&mut out, &faulty, &NoMore {}), Err(ReadError::Damaged(_))));
     faulty = some_event();
-    faulty.xdr.push(0);
+    faulty.event.xdr.push(0);
     assert!(matches!(EventWriter::default().write(&mut out, &faulty, &NoMore {}), Err(ReadError::Damaged(_))));
     assert!(matches!(EventWriter::default().write(&mut out, &some_event(), &[1, 2]), Err(ReadError::Damaged(_))));
 }

@@ -47,7 +47,7 @@ pub(super) fn store(
     connection: &Connection,
     batch: &Batch,
     offered: &[CheckedLedger],
-    progress: &mut Progress,
+    progress: &mut Progress<'_>,
     now_ms: u64,
 ) -> Result<(), Halt> {
     let pins = ledgers::pins(connection)?;
@@ -65,6 +65,12 @@ pub(super) fn store(
         || offered.first().is_some_and(|first| pin_below(first, &pins).is_some());
     if !proven {
         return Err(StoreError::NetworkUnproven { seq: batch.range().from_inclusive() }.into());
+    }
+    for ledger in offered {
+        for creation in &ledger.creations {
+            let position = progress.next_position();
+            progress.changed |= progress.attribution.created(*creation, ledger.seq, position)?;
+        }
     }
     let relations = merge_events(connection, batch, offered, &stored, progress)?;
     for (ledger, relation) in offered.iter().zip(&relations) {
@@ -151,7 +157,7 @@ fn merge_events(
     batch: &Batch,
     offered: &[CheckedLedger],
     stored: &[Option<StoredLedger>],
-    progress: &mut Progress,
+    progress: &mut Progress<'_>,
 ) -> Result<Vec<Relation>, Halt> {
     let mut table = EventTable::new(connection)?;
     let mut relations = Vec::with_capacity(offered.len());
@@ -214,7 +220,7 @@ fn write_row(
     ledger: &CheckedLedger,
     relation: Relation,
     row: &Provenance<'_>,
-    progress: &mut Progress,
+    progress: &mut Progress<'_>,
 ) -> Result<(), StoreError> {
     if matches!(relation, Relation::New | Relation::Richer) {
         ledgers::put(connection, ledger, row)?;
@@ -237,7 +243,7 @@ fn open_key(
     batch: &Batch,
     offered: &[CheckedLedger],
     relations: &[Relation],
-    progress: &mut Progress,
+    progress: &mut Progress<'_>,
     now_ms: u64,
 ) -> Result<(), StoreError> {
     let mut openable = annals_core::Coverage::from_iter([batch.range()]);

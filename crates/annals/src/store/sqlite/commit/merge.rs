@@ -24,10 +24,12 @@ pub(super) fn store_events(
     table: &mut EventTable<'_>,
     offered: &[Event],
     upgrade: Upgrade,
-    progress: &mut Progress,
+    progress: &mut Progress<'_>,
 ) -> Result<(), Halt> {
     for event in offered {
-        if upgrade != Upgrade::Nothing && table.insert(event, progress.next_position())? {
+        let position = progress.next_position();
+        if upgrade != Upgrade::Nothing && table.insert(event, position)? {
+            progress.attribution.added(event, position)?;
             progress.event_added(event.proof);
             continue;
         }
@@ -42,7 +44,10 @@ pub(super) fn store_events(
             Upgrade::All => true,
         };
         if applies && stored.event != *event {
-            table.upgrade(&stored, event, progress.next_position())?;
+            table.upgrade(&stored, event, position)?;
+            if stored.event.xdr != event.xdr {
+                progress.attribution.replaced(&stored.event.xdr, event, stored.feed_position, position)?;
+            }
             progress.event_upgraded(stored.event.proof, event.proof);
         }
     }
@@ -66,7 +71,7 @@ pub(super) fn check_stored(
     scope: &Scope,
     ledger: &CheckedLedger,
     upgrade: Upgrade,
-    progress: &Progress,
+    progress: &Progress<'_>,
 ) -> Result<(), Halt> {
     let judged = |event: &Event| match upgrade {
         Upgrade::Nothing => false,

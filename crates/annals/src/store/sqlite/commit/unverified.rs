@@ -15,7 +15,7 @@ const UNVERIFIED: &str = "UNVERIFIED";
 /// Stores `offered`. Where a ledger is verified and the event's contract was scanned there, the checked events are
 /// all there are: an event they lack is a contradiction if the ledger has its classic events, and left out if it
 /// may be one of those. Of contracts that were not scanned there nothing is taken, see [`open_key`].
-pub(super) fn store(connection: &Connection, offered: &[Event], progress: &mut Progress) -> Result<(), Halt> {
+pub(super) fn store(connection: &Connection, offered: &[Event], progress: &mut Progress<'_>) -> Result<(), Halt> {
     let mut table = EventTable::new(connection)?;
     let mut rest = offered;
     while let Some(first) = rest.first() {
@@ -37,7 +37,7 @@ fn confirm(
     seq: LedgerSeq,
     classic: ClassicEvents,
     offered: &[Event],
-    progress: &mut Progress,
+    progress: &mut Progress<'_>,
 ) -> Result<(), Halt> {
     for event in offered {
         let Some(stored) = table.get(event.position)? else {
@@ -62,7 +62,7 @@ pub(super) fn open_key(
     key: ScopeKey,
     range: LedgerRange,
     source: &str,
-    progress: &mut Progress,
+    progress: &mut Progress<'_>,
     now_ms: u64,
 ) -> Result<(), StoreError> {
     let verified = ranges::within(connection, ranges::VERIFIED, range)?;

@@ -36,6 +36,19 @@ impl Span {
     }
 }
 
+impl Span {
+    /// One position alone.
+    pub(super) fn only(position: Position) -> Self {
+        let (toid, index) = pair(position);
+        Self { low: (toid, index - 1), high: (toid, index + 1) }
+    }
+
+    /// The bounds, both exclusive, as (toid, event index).
+    pub(super) fn bounds(self) -> ((i64, i64), (i64, i64)) {
+        (self.low, self.high)
+    }
+}
+
 fn toid(position: Position) -> i64 {
     i64::try_from(position.toid()).expect("a ledger's number is below 2^31, so that the top bit is clear")
 }

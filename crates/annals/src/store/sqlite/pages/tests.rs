@@ -9,7 +9,7 @@ use crate::clock::SystemClock;
 use crate::store::{EventFilter, Order, SqliteStore};
 
 /// How the database goes about a statement.
-fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+pub(super) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nothing = vec![Value::Null; statement.parameter_count()];
     let steps = statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get(3)).unwrap();
@@ -34,6 +34,7 @@ fn every_page_searches_one_index_in_order_and_sorts_nothing() {
     let range = LedgerRange::new(seq(5), seq(9)).unwrap();
     let first = PageQuery {
         contract: ContractId([1; 32]),
+        account: None,
         asked_from: None,
         asked_to: None,
         filter: EventFilter::default(),

@@ -22,9 +22,11 @@ pub struct Answer {
 
 impl Oracle {
     pub fn declare(&mut self, said: &Contract) {
-        let known = self.declared.entry(said.id).or_insert(Contract { origin: None, kind: None, ..*said });
+        let known =
+            self.declared.entry(said.id).or_insert(Contract { id: said.id, origin: None, kind: None, schema: None });
         known.origin = said.origin.or(known.origin);
         known.kind = said.kind.or(known.kind);
+        self.read_with(said);
     }
 
     /// What must be told of `contract` now.
@@ -36,14 +38,19 @@ impl Oracle {
         let verified = scanned.iter().copied().filter(|number| self.verified.contains(number)).collect();
         let declared = self.declared.get(&contract);
         let origin = declared.and_then(|declared| declared.origin).map(LedgerSeq::get);
+        let origin = origin.or(self.found_origin(contract));
         let from = asked_from.map(LedgerSeq::get).or(origin);
-        let mut watermark = None;
-        let mut number = origin.or(self.start).unwrap_or(0);
-        while scanned.contains(&number) {
-            watermark = Some(number);
-            number += 1;
-        }
-        let to = asked_to.map(LedgerSeq::get).or(watermark);
+        let end_of_run = |mut number: u32| {
+            let mut end = None;
+            while scanned.contains(&number) {
+                end = Some(number);
+                number += 1;
+            }
+            end
+        };
+        let watermark = end_of_run(origin.unwrap_or(0).max(self.start.unwrap_or(0)));
+        let first_run = if from.is_none() { scanned.first().and_then(|first| end_of_run(*first)) } else { None };
+        let to = asked_to.map(LedgerSeq::get).or(watermark).or(first_run);
 
         let first = from.or(scanned.first().copied());
         let ledgers: Vec<u32> = match (first, to) {

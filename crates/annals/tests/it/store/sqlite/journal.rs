@@ -10,7 +10,7 @@ use crate::store::fixtures::*;
 fn inv_11_what_operators_say_of_a_contract_is_journalled_once() {
     let fixture = SqliteFixture::new();
     let fence = begin(fixture.store(), 1, 9);
-    let said = |origin: Option<u32>, kind| Contract { id: contract(1), origin: origin.map(seq), kind };
+    let said = |origin: Option<u32>, kind| Contract { id: contract(1), origin: origin.map(seq), kind, schema: None };
     for said in [said(Some(4), None), said(Some(4), None), said(Some(2), Some(ContractKind::Wasm)), said(None, None)] {
         fixture.store().declare(&said, fence).unwrap();
     }

@@ -6,7 +6,7 @@ use stellar_xdr::ScVal;
 
 use crate::store::fixtures::*;
 use crate::store::oracle::{Answer, Oracle};
-use crate::store::reader::{ORDERS, Reader, first_page};
+use crate::store::reader::{ORDERS, Reader, events_of, first_page};
 use crate::store::topics::*;
 
 /// An event's topics, as the test made them.
@@ -175,7 +175,7 @@ pub fn a_filter_that_no_index_serves_ends_its_page_early_and_goes_on(fixture: &m
         loop {
             let page = store.page(&query).unwrap();
             pages += 1;
-            found.extend(page.events.iter().map(|event| event.position.index()));
+            found.extend(page.events.iter().map(|shown| shown.event.position.index()));
             let Some(next) = page.next else { break };
             query.bound = Some(Bound { as_of: page.view.as_of, window: page.window });
             query.behind = Some(next);
@@ -215,11 +215,11 @@ pub fn a_page_begun_before_an_upgrade_finds_events_by_the_topics_they_had(fixtur
     for (order, [later, first]) in ORDERS.into_iter().zip(begun) {
         assert_eq!((first.events.len(), first.next), (0, None));
         let bound = Some(Bound { as_of: later.view.as_of, window: later.window });
-        let mut pages = later.events;
+        let mut pages = events_of(&later);
         let mut behind = later.next;
         while let Some(position) = behind {
             let page = store.page(&PageQuery { bound, behind: Some(position), ..query("later", order) }).unwrap();
-            pages.extend(page.events);
+            pages.extend(events_of(&page));
             behind = page.next;
         }
         if order == Order::Descending {

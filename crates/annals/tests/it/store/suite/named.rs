@@ -4,12 +4,12 @@ use annals::store::{Bound, Contract, ContractKind, EventQuery, FeedPosition, Pag
 use annals_core::{Batch, ClassicEvents, ClassicPolicy, Event, IncompleteReason, LedgerSeq, Scope, ScopeKey};
 
 use crate::store::fixtures::*;
-use crate::store::reader::{first_page, judge};
+use crate::store::reader::{events_of, first_page, judge};
 
 use ClassicEvents::{Absent, Present};
 
 fn declared(number: u8, origin: Option<u32>, kind: Option<ContractKind>) -> Contract {
-    Contract { id: contract(number), origin: origin.map(seq), kind }
+    Contract { id: contract(number), origin: origin.map(seq), kind, schema: None }
 }
 
 /// What the store showed at each feed position so far.
@@ -41,7 +41,7 @@ pub fn a_contract_added_later_opens_its_own_coverage_and_changes_nothing_else(fi
     assert_eq!((page.view.in_scope, judge(&page).reason), (true, None));
     assert_eq!(judge(&new(1, 12)).reason, Some(IncompleteReason::BeforeCoverage), "the past is never claimed");
     let of_2 = |event: &&Event| event.contract_id == Some(contract(2));
-    assert_eq!(page.events, full(4, 12).events().filter(of_2).cloned().collect::<Vec<_>>());
+    assert_eq!(events_of(&page), full(4, 12).events().filter(of_2).cloned().collect::<Vec<_>>());
     assert_eq!(committed.events_added, page.events.len() as u64);
 
     let after = snapshot(store);
@@ -71,7 +71,7 @@ pub fn a_declaration_says_more_and_takes_nothing_back(fixture: &mut dyn StoreFix
     let before = store.status().unwrap();
     for (said, known) in steps {
         store.declare(&said, fence).unwrap();
-        assert_eq!(store.contracts().unwrap(), [known, declared(3, None, None)]);
+        assert_eq!(store.contracts().unwrap(), [known.clone(), declared(3, None, None)]);
         assert_eq!(store.contract(contract(1)).unwrap().contract, Some(known));
     }
     let after = store.status().unwrap();

@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::store::fixtures::*;
 use crate::store::oracle::Oracle;
-use crate::store::reader::{ORDERS, Reader, first_page, judge};
+use crate::store::reader::{ORDERS, Reader, events_of, first_page, judge, unasked};
 
 use ClassicEvents::{Absent, Present};
 
@@ -119,7 +119,7 @@ pub fn i1_following_the_tail_neither_misses_nor_repeats(fixture: &mut dyn StoreF
         let above = seen.last().map(|event| event.position);
         let query = PageQuery { above, ..first_page(contract(1), Some(seq(1)), None, 1 + number % 3) };
         let page = both.store.page(&query).unwrap();
-        seen.extend(page.events);
+        seen.extend(events_of(&page));
     }
     loop {
         let above = seen.last().map(|event| event.position);
@@ -127,7 +127,7 @@ pub fn i1_following_the_tail_neither_misses_nor_repeats(fixture: &mut dyn StoreF
         if page.events.is_empty() {
             break;
         }
-        seen.extend(page.events);
+        seen.extend(events_of(&page));
     }
     assert_eq!(seen, both.oracle.answer(contract(1), Some(seq(1)), None).events);
     let above = Some(seen[seen.len() / 2].position);
@@ -197,7 +197,11 @@ pub fn i8_rows_and_coverage_are_of_one_snapshot(fixture: &mut dyn StoreFixture) 
                     let whole = full(1, to.get());
                     whole.events().filter(|event| event.contract_id == Some(contract(1))).cloned().collect()
                 });
-                assert_eq!(page.events, expected.unwrap_or_default(), "all rows of the covered ledgers, no others");
+                assert_eq!(
+                    events_of(&page),
+                    expected.unwrap_or_default(),
+                    "all rows of the covered ledgers, no others"
+                );
                 assert_eq!(judge(&page).is_complete(), page.window.to_inclusive.is_some());
                 assert_eq!(page.view.coverage.latest(), page.window.to_inclusive);
                 ends.push(page.window.to_inclusive);
@@ -282,7 +286,7 @@ pub fn a_window_without_a_beginning_starts_with_what_is_covered(fixture: &mut dy
     let page = both.store.page(&open()).unwrap();
     assert_eq!(page.window, Window { from_inclusive: None, to_inclusive: Some(seq(6)) });
     assert_eq!(reason(&page), Some(IncompleteReason::OriginUnknown));
-    assert_eq!(page.events[0].position.ledger(), seq(2));
+    assert_eq!(page.events[0].event.position.ledger(), seq(2));
 }
 
 pub fn a_page_of_a_later_state_than_the_archives_own_is_refused(fixture: &mut dyn StoreFixture) {
@@ -307,7 +311,7 @@ pub fn the_event_at_a_position_is_found_or_its_absence_is_proven_or_not(fixture:
     store.commit(&unverified(Scope::All, 13, 14, Present), fence).unwrap();
     store.commit(&batch(contracts(&[1]), 16, 18, Present), fence).unwrap();
     for event in all_events(store, 50) {
-        assert_eq!(store.event(event.position).unwrap(), EventLookup::Found(Box::new(event)));
+        assert_eq!(store.event(event.position).unwrap(), EventLookup::Found(Box::new(unasked(event))));
     }
     let absent = |number| store.event(Position::op(seq(number), 99, 7, 3).unwrap()).unwrap();
     for (number, covered) in [(3, true), (8, true), (9, false), (13, false), (15, false), (17, false), (25, false)] {

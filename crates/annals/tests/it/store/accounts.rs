@@ -1,0 +1,3 @@
+//! Whom events belong to, and what accounts are told.
+
+mod random;

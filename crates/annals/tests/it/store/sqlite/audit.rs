@@ -1,0 +1,59 @@
+//! Attribution that somebody changed behind the archive's back is found by `verify`.
+
+use annals::backfill::Progress;
+use annals::store::GapFailure;
+use annals::verify;
+use rusqlite::Connection;
+
+use super::SqliteFixture;
+use crate::store::fixtures::StoreFixture as _;
+use crate::store::suite::payloads::{checked, stored, traffic};
+
+struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _: u64, _: u64) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn fault(&self, _: &GapFailure) {}
+    fn end(&self) {}
+}
+
+/// The codes of what does not hold once `sql` was run on a sound archive.
+fn faults_after(sql: &str) -> Vec<&'static str> {
+    let fixture = SqliteFixture::in_memory();
+    stored(fixture.store(), &checked(traffic(3, |_| {}).0));
+    let archive = Connection::open(fixture.dir.path().join("annals.db")).unwrap();
+    archive.execute_batch(sql).unwrap();
+    drop(archive);
+    let report = verify::run(fixture.store(), &Silent, &mut |_| {}).unwrap();
+    report.faults.iter().map(|fault| fault.kind.code()).collect()
+}
+
+#[test]
+fn a_party_too_few_or_too_many_is_found_by_verify() {
+    assert_eq!(faults_after(""), [""; 0]);
+    let first = "(party_id, toid, event_index) IN (SELECT party_id, toid, event_index FROM attribution LIMIT 1)";
+    let cases = [
+        (format!("DELETE FROM attribution WHERE {first}"), "ATTRIBUTION"),
+        (format!("UPDATE attribution SET until = 1 WHERE {first}"), "ATTRIBUTION"),
+        (format!("UPDATE attribution SET role = 'nobody' WHERE {first}"), "ATTRIBUTION"),
+        (format!("UPDATE attribution SET mark = 'fold' WHERE {first}"), "ATTRIBUTION"),
+        (
+            "INSERT INTO quarantine SELECT contract_id, toid, event_index, 1, NULL, 'no_name' FROM events \
+             JOIN contract_schemas USING (contract_id) LIMIT 1"
+                .to_owned(),
+            "ATTRIBUTION",
+        ),
+        // A party of an event that does not name it, which no event's own topics lead to.
+        (
+            format!(
+                "INSERT INTO attribution SELECT (SELECT max(id) FROM parties), toid + 1, event_index, 0, since, NULL, \
+                 role, NULL, event_feed_position FROM attribution WHERE {first} LIMIT 1"
+            ),
+            "ATTRIBUTION_TOTALS",
+        ),
+    ];
+    for (sql, code) in cases {
+        assert_eq!(faults_after(&sql), [code], "{sql}");
+    }
+}
