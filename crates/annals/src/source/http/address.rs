@@ -36,8 +36,10 @@ impl Address {
     /// [`AddressError`].
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let (scheme, _) = text.split_once("://").ok_or(AddressError::Unreadable)?;
-        let is_scheme = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) && is_scheme(scheme) {
+        if scheme.is_empty() || !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(AddressError::Unreadable);
+        }
+        if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
             return Err(AddressError::Scheme { scheme: scheme.to_owned() });
         }
         let uri: Uri = text.parse().map_err(|_| AddressError::Unreadable)?;

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use annals_sim::{LakeLayout, LakeWriter, Misbehaviour, RpcServer, SimNetwork, When};
+use annals::source::{LakeOptions, LakeSource, LedgerSource as _};
+use annals_core::Network;
+use annals_sim::{HeldLedgers, LakeLayout, LakeWriter, Misbehaviour, RpcOptions, RpcServer, SimNetwork, When};
 
-use super::bench::{network, node, on};
+use super::bench::{network, node, on, requests_of};
 use crate::binary::{Ran, annals, export};
 use crate::cli::fixture::names;
-use crate::fill::bench::seq;
+use crate::fill::bench::{range, seq};
 
 const PASSPHRASE: &str = "Annals Simulated Network";
 
@@ -47,6 +49,32 @@ fn the_export_of_what_came_over_rpc_is_that_of_a_lake_of_the_same_chain_byte_for
     let exported = export(&by_rpc).ends_with(0).stdout;
     assert_eq!(exported.lines().count() as u64, summary["events"].as_u64().unwrap());
     assert_eq!(exported, export(&by_lake).ends_with(0).stdout);
+}
+
+#[test]
+fn real_ledgers_over_rpc_are_archived_as_from_their_lake_in_pages_of_bounded_bytes() {
+    let Some(ledgers) = crate::shared::ledgers() else { return };
+    let lake = ledgers.join("pubnet-p26-lake");
+    let source = LakeSource::open(&lake, LakeOptions::default()).unwrap();
+    let objects = source.open(range(63_092_982, 63_092_991)).unwrap();
+    let raw = objects.flat_map(|object| object.unwrap().into_ledgers().unwrap()).map(|ledger| ledger.bytes);
+    let held = HeldLedgers::of(&Network::preset("pubnet").unwrap(), raw).unwrap();
+    let node = RpcServer::start(held, RpcOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let run = |flag: &str, from: &str| {
+        let data_dir = folder.path().join(&flag[2..]);
+        let mut command = annals(["backfill", "--network", "pubnet", "--from", "63092982:+10", flag, from]);
+        Ran::of(command.arg("--data-dir").arg(&data_dir)).ends_with(0);
+        export(&data_dir).ends_with(0).stdout
+    };
+    let exported = run("--rpc", &node.url());
+    assert_eq!(exported.lines().count(), 6591);
+    assert_eq!(exported, run("--lake", lake.to_str().unwrap()));
+    let limits: Vec<u64> = requests_of(&node, "getLedgers")
+        .iter()
+        .map(|page| page.params["pagination"]["limit"].as_u64().unwrap())
+        .collect();
+    assert_eq!(limits, [4, 6], "ledgers of about 1.3 MB");
 }
 
 #[test]
@@ -100,7 +128,7 @@ fn each_wrong_endpoint_is_one_line_that_says_what_to_do_and_leaves_no_trace() {
 #[test]
 fn a_range_outside_retention_is_a_listed_gap_with_its_reason() {
     let network = network(4, 50);
-    let node: RpcServer = node(&network);
+    let node = node(&network);
     node.play(on(When::always(), Misbehaviour::OldestLedger(seq(120))));
     let folder = tempfile::tempdir().unwrap();
     let ran = backfill(&[&node.url()], "100:160", folder.path()).ends_with(1);
