@@ -53,7 +53,7 @@ pub trait Progress {
 pub enum BackfillError {
     /// The source says that it is of another network.
     #[error(
-        "{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right lake or network"
+        "{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right source or network"
     )]
     SourceNetwork {
         /// The source.
@@ -133,8 +133,8 @@ impl Summary {
     }
 }
 
-/// Refuses a source that contradicts the job before anything is written: another network's manifest, or another
-/// hash for a pinned ledger of the range.
+/// Refuses a source that contradicts the job before anything is written: another network, a range that the network
+/// has not come to, or another hash for a pinned ledger of the range.
 ///
 /// # Errors
 /// [`BackfillError::SourceNetwork`], [`BackfillError::PinContradicted`], [`BackfillError::Source`].
@@ -147,6 +147,7 @@ pub fn check_source(job: &Job, source: &dyn LedgerSource) -> Result<(), Backfill
             asked: asked.to_owned(),
         });
     }
+    source.check_range(job.range)?;
     job.pins.iter().try_for_each(|pin| check_pin(job, source, *pin))
 }
 

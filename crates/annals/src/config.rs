@@ -1,6 +1,7 @@
 //! The one configuration loader: flag over environment over `annals.toml`, each key in one spelling.
 //!
-//! A key `x_y` is the flag `--x-y`, the environment variable `X_Y` and the line `x_y = …` of the file. A value is
+//! A key `x_y` is the flag `--x-y`, the environment variable `X_Y` and the line `x_y = …` of the file; only the variable
+//! of `rpc` has another name, `ANNALS_RPC`. A value is
 //! only read when a verb asks for its key, so that a variable meant for another program troubles no verb that does
 //! not use it. No key is a secret.
 
@@ -33,10 +34,12 @@ pub enum Key {
     Network,
     /// The network, by its passphrase.
     NetworkPassphrase,
-    /// The folder of a SEP-54 lake.
+    /// The folder or the address of a SEP-54 lake.
     Lake,
     /// A file of framed `LedgerCloseMeta`.
     Ledgers,
+    /// The addresses of Stellar RPC endpoints.
+    Rpc,
     /// The first ledger asked for, or a whole range.
     From,
     /// The last ledger asked for.
@@ -63,12 +66,13 @@ pub enum Key {
 
 impl Key {
     /// Every key.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::DataDir,
         Self::Network,
         Self::NetworkPassphrase,
         Self::Lake,
         Self::Ledgers,
+        Self::Rpc,
         Self::From,
         Self::To,
         Self::Contract,
@@ -91,6 +95,7 @@ impl Key {
             Self::NetworkPassphrase => "network_passphrase",
             Self::Lake => "lake",
             Self::Ledgers => "ledgers",
+            Self::Rpc => "rpc",
             Self::From => "from",
             Self::To => "to",
             Self::Contract => "contract",
@@ -114,13 +119,15 @@ impl Key {
     /// The environment variable.
     #[must_use]
     pub fn variable(self) -> String {
-        self.as_str().to_ascii_uppercase()
+        let name = self.as_str().to_ascii_uppercase();
+        // `RPC` alone is a name that other programs use.
+        if self == Self::Rpc { format!("ANNALS_{name}") } else { name }
     }
 
     /// Whether the key takes several values.
     #[must_use]
     pub fn is_list(self) -> bool {
-        matches!(self, Self::Contract | Self::Pin | Self::AllowedOrigin)
+        matches!(self, Self::Rpc | Self::Contract | Self::Pin | Self::AllowedOrigin)
     }
 
     fn from_name(name: &str) -> Option<Self> {

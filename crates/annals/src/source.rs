@@ -14,6 +14,16 @@ pub trait LedgerSource: Send + Sync {
     /// The network that the source says it is of; none when it says nothing.
     fn claimed_passphrase(&self) -> Option<&str>;
 
+    /// Refuses a range that the network has not come to, where the source can tell. It is asked before anything is
+    /// written, so that a slip in a number leaves no archive behind that begins in the future.
+    ///
+    /// # Errors
+    /// [`SourceError::AboveTip`].
+    fn check_range(&self, range: LedgerRange) -> Result<(), SourceError> {
+        let _ = range;
+        Ok(())
+    }
+
     /// Opens an ordered stream of everything the source has that overlaps `range`. A ledger that no object
     /// holds is absent from the stream; the caller tells absence by what did not come.
     ///
@@ -65,10 +75,14 @@ mod error;
 #[cfg(test)]
 mod fixtures;
 mod framed;
+mod http;
 mod lake;
 mod object;
+mod rpc;
 mod zstd_frames;
 
 pub use error::{ObjectFault, ObjectFaultKind, SourceError};
 pub use framed::FramedSource;
-pub use lake::{LakeOptions, LakeSource};
+pub use http::{Address, AddressError, HttpFault, Timeouts};
+pub use lake::{LakeOptions, LakeSource, RemoteLakeOptions, RemoteLakeSource};
+pub use rpc::{NextStep, RequestFault, RequestFaultKind, RpcOptions, RpcSource, Tip};

@@ -8,13 +8,17 @@ use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json, progress};
 use crate::backfill::{self, Job, Summary};
 use crate::config::{ConfigError, Flags, Key, SourceChoice};
-use crate::source::{FramedSource, LakeOptions, LakeSource, LedgerSource};
+use crate::source::{
+    FramedSource, LakeOptions, LakeSource, LedgerSource, RemoteLakeOptions, RemoteLakeSource, RpcOptions, RpcSource,
+    Timeouts,
+};
 use crate::store::{Store as _, StoreError};
 
 const AFTER_HELP: &str = "\
 Examples:
   annals backfill --network pubnet --lake ./lake --from 63092982 --to 63092991
   annals backfill --network pubnet --lake ./lake --from 63M:+100k
+  annals backfill --network testnet --rpc https://soroban-testnet.stellar.org --from 3M:+5k
   annals backfill --network testnet --ledgers meta.xdr.zst --from 2:5000 --json
   annals backfill --network pubnet --lake ./lake --from 63M:64M --contract CAS3… --contract CCW6… --classic drop
 
@@ -33,9 +37,12 @@ pub(super) struct Arguments {
     /// The network, by its passphrase
     #[arg(long, value_name = "TEXT")]
     network_passphrase: Option<String>,
-    /// Take the ledgers from a SEP-54 lake in this folder
-    #[arg(long, value_name = "PATH")]
+    /// Take the ledgers from a SEP-54 lake in this folder, or at this https:// address
+    #[arg(long, value_name = "PATH|URL")]
     lake: Option<String>,
+    /// Take the ledgers from the Stellar RPC at this address; may be repeated, the first that can serves
+    #[arg(long, value_name = "URL")]
+    rpc: Vec<String>,
     /// Take the ledgers from this file of framed LedgerCloseMeta, plain or zstd
     #[arg(long, value_name = "FILE")]
     ledgers: Option<String>,
@@ -67,6 +74,7 @@ impl Arguments {
         flags.give(Key::Network, self.network.clone());
         flags.give(Key::NetworkPassphrase, self.network_passphrase.clone());
         flags.give(Key::Lake, self.lake.clone());
+        flags.give(Key::Rpc, self.rpc.clone());
         flags.give(Key::Ledgers, self.ledgers.clone());
         flags.give(Key::From, self.from.clone());
         flags.give(Key::To, self.to.clone());
@@ -82,7 +90,7 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let settings = &context.settings;
     let missing = |what, right| ConfigError::Missing { what, right };
     let range = settings.window()?.ok_or(missing("the range of ledgers", "--from and --to, or --from A:+N"))?;
-    let choice = settings.source()?.ok_or(missing("the source", "--lake PATH or --ledgers FILE"))?;
+    let choice = settings.source()?.ok_or(missing("the source", "--lake PATH, --rpc URL or --ledgers FILE"))?;
     let (scope, classic, pins) = (settings.scope()?, settings.classic()?, settings.pins()?);
     let archive = context.archive()?;
     let network = match settings.network()? {
@@ -90,7 +98,7 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
         None => stored_network(context)?
             .ok_or(missing("the network", "--network pubnet, testnet or futurenet, or --network-passphrase TEXT"))?,
     };
-    let source = open_source(choice)?;
+    let source = open_source(choice, context)?;
     let job = Job { network, scope, classic, range, pins };
     // A source that contradicts the job leaves no trace, not even an empty archive.
     backfill::check_source(&job, source.as_ref())?;
@@ -114,10 +122,19 @@ fn stored_network(context: &Context) -> Result<Option<Network>, CliError> {
     }
 }
 
-fn open_source(choice: SourceChoice) -> Result<Box<dyn LedgerSource>, CliError> {
+fn open_source(choice: SourceChoice, context: &Context) -> Result<Box<dyn LedgerSource>, CliError> {
+    let clock = context.clock.clone();
     Ok(match choice {
         SourceChoice::Lake { path, mixed_layout } => Box::new(LakeSource::open(path, LakeOptions { mixed_layout })?),
+        SourceChoice::RemoteLake { address } => {
+            let options = RemoteLakeOptions { timeouts: Timeouts::default(), seed: clock.now_unix_ms() };
+            Box::new(RemoteLakeSource::open(address, options, clock)?)
+        }
         SourceChoice::Ledgers { path } => Box::new(FramedSource::open(path)?),
+        SourceChoice::Rpc { addresses } => {
+            let options = RpcOptions { timeouts: Timeouts::default(), seed: clock.now_unix_ms() };
+            Box::new(RpcSource::connect(&addresses, options, clock)?)
+        }
     })
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use annals_core::RegistryError;
 
 use super::{Key, Origin};
+use crate::source::AddressError;
 
 /// A value that its key cannot take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +62,14 @@ pub enum ConfigError {
     /// A value that its key cannot take.
     #[error(transparent)]
     BadValue(#[from] BadValue),
+    /// What is to be an address is none. It is not repeated: it may hold a secret.
+    #[error("{given}: {fault}")]
+    Address {
+        /// The key, as it is spelled there.
+        given: String,
+        /// What is wrong with the address.
+        fault: AddressError,
+    },
     /// The file of schemas cannot be read.
     #[error("the file of schemas {} cannot be read", path.display())]
     UnreadableSchemas {
@@ -104,6 +113,7 @@ impl ConfigError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
+            Self::Address { fault: AddressError::Scheme { .. }, .. } => "UNSUPPORTED_SCHEME",
             Self::UnreadableSchemas { .. } | Self::BadSchemas { .. } => "BAD_SCHEMAS",
             _ => "USAGE",
         }

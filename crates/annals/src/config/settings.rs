@@ -9,6 +9,7 @@ use annals_core::{ClassicPolicy, ContractId, LedgerHash, LedgerRange, Network, R
 
 use super::window::{Ends, make_range, parse_ends, parse_seq};
 use super::{BadValue, ConfigError, Given, Key, Layers};
+use crate::source::Address;
 use crate::store::Pin;
 
 const DEFAULT_DATA_DIR: &str = "annals-data";
@@ -24,10 +25,20 @@ pub enum SourceChoice {
         /// Whether objects of different sizes are meant.
         mixed_layout: bool,
     },
+    /// A SEP-54 lake behind an address.
+    RemoteLake {
+        /// The address.
+        address: Address,
+    },
     /// A file of framed `LedgerCloseMeta`.
     Ledgers {
         /// The file.
         path: PathBuf,
+    },
+    /// Stellar RPC endpoints, in the order in which they are asked.
+    Rpc {
+        /// Their addresses, at least one.
+        addresses: Vec<Address>,
     },
 }
 
@@ -90,20 +101,37 @@ impl Settings {
         {
             return Ok(Some(preset.clone()));
         }
-        winner((Key::Network, preset), (Key::NetworkPassphrase, passphrase), same)
+        winner([(Key::Network, preset), (Key::NetworkPassphrase, passphrase)], same)
     }
 
     /// Where ledgers are to come from; none where no layer says it.
     ///
     /// # Errors
-    /// [`ConfigError`], also when one layer names a lake and a file.
+    /// [`ConfigError`], also when one layer names two sources.
     pub fn source(&self) -> Result<Option<SourceChoice>, ConfigError> {
         let lake = match self.path(Key::Lake)? {
-            Some((path, given)) => Some((SourceChoice::Lake { path, mixed_layout: self.mixed_layout()? }, given)),
+            Some((path, given)) => Some((self.lake(path, &given)?, given)),
             None => None,
         };
         let ledgers = self.path(Key::Ledgers)?.map(|(path, given)| (SourceChoice::Ledgers { path }, given));
-        winner((Key::Lake, lake), (Key::Ledgers, ledgers), "ledgers come from one source at a time")
+        let rpc = match self.layers.get(Key::Rpc)? {
+            Some(given) => {
+                let addresses =
+                    given.values.iter().map(|text| address(Key::Rpc, &given, text)).collect::<Result<_, _>>()?;
+                Some((SourceChoice::Rpc { addresses }, given))
+            }
+            None => None,
+        };
+        let right = "ledgers come from one source at a time";
+        winner([(Key::Lake, lake), (Key::Ledgers, ledgers), (Key::Rpc, rpc)], right)
+    }
+
+    /// A lake is a folder unless it has the form of an address.
+    fn lake(&self, path: PathBuf, given: &Given) -> Result<SourceChoice, ConfigError> {
+        match path.to_str().filter(|text| text.contains("://")) {
+            Some(text) => Ok(SourceChoice::RemoteLake { address: address(Key::Lake, given, text)? }),
+            None => Ok(SourceChoice::Lake { path, mixed_layout: self.mixed_layout()? }),
+        }
     }
 
     fn mixed_layout(&self) -> Result<bool, ConfigError> {
@@ -213,6 +241,10 @@ impl Settings {
     }
 }
 
+fn address(key: Key, given: &Given, text: &str) -> Result<Address, ConfigError> {
+    Address::parse(text).map_err(|fault| ConfigError::Address { given: given.origin.spell(key), fault })
+}
+
 /// Reads the one value of a key; its last, should there be more.
 fn parse<T, E: ToString>(key: Key, given: &Given, read: impl Fn(&str) -> Result<T, E>) -> Result<T, BadValue> {
     let value = given.values.last().map_or("", String::as_str);
@@ -224,21 +256,25 @@ fn parse<T, E: ToString>(key: Key, given: &Given, read: impl Fn(&str) -> Result<
     })
 }
 
-/// Decides between two keys that exclude each other: the higher layer wins, one layer cannot give both.
+/// Decides between keys that exclude each other: the highest layer wins, and it cannot give two.
 fn winner<T>(
-    first: (Key, Option<(T, Given)>),
-    second: (Key, Option<(T, Given)>),
+    keys: impl IntoIterator<Item = (Key, Option<(T, Given)>)>,
     right: &'static str,
 ) -> Result<Option<T>, ConfigError> {
-    match (first, second) {
-        ((first_key, Some((value, given))), (second_key, Some((other, beside)))) => {
-            if given.origin.same_layer(&beside.origin) {
-                let (first, second) = (given.origin.spell(first_key), beside.origin.spell(second_key));
-                return Err(ConfigError::Conflict { first, second, right });
-            }
-            Ok(Some(if given.origin > beside.origin { value } else { other }))
+    let mut best: Option<(Key, T, Given)> = None;
+    let mut rival = None;
+    for (key, (value, given)) in keys.into_iter().filter_map(|(key, read)| Some((key, read?))) {
+        match &best {
+            Some((_, _, held)) if held.origin.same_layer(&given.origin) => rival = rival.or(Some((key, given))),
+            Some((_, _, held)) if held.origin > given.origin => {}
+            _ => (best, rival) = (Some((key, value, given)), None),
         }
-        ((_, Some((value, _))), _) | (_, (_, Some((value, _)))) => Ok(Some(value)),
-        _ => Ok(None),
+    }
+    match (best, rival) {
+        (Some((first, _, given)), Some((second, beside))) => {
+            let (first, second) = (given.origin.spell(first), beside.origin.spell(second));
+            Err(ConfigError::Conflict { first, second, right })
+        }
+        (best, _) => Ok(best.map(|(_, value, _)| value)),
     }
 }

@@ -1,34 +1,37 @@
 //! What went wrong at a source, typed by what the caller does next.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
-use annals_core::LedgerRange;
 use annals_core::decode::DecodeError;
+use annals_core::{LedgerRange, LedgerSeq};
+
+use super::http::HttpFault;
+use super::{NextStep, RequestFault, RequestFaultKind};
 
 /// Why a source cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// Nothing is there.
-    #[error("{} does not exist: check the path", path.display())]
+    #[error("{place} does not exist: check the path")]
     NotFound {
-        /// The path.
-        path: PathBuf,
+        /// The path or address.
+        place: String,
     },
     /// What is there is no source of this kind.
-    #[error("{} is not {expected}: {reason}", path.display())]
+    #[error("{place} is not {expected}: {reason}")]
     NotASource {
-        /// The path.
-        path: PathBuf,
+        /// The path or address.
+        place: String,
         /// What was expected there.
         expected: &'static str,
         /// What was found.
         reason: String,
     },
     /// The lake's manifest cannot be understood.
-    #[error("the manifest {} cannot be used: {reason}; mend it or remove it", path.display())]
+    #[error("the manifest {place} cannot be used: {reason}; mend it or remove it")]
     BadManifest {
         /// The manifest.
-        path: PathBuf,
+        place: String,
         /// What is wrong with it.
         reason: &'static str,
         /// What the JSON reader says, where it has a say.
@@ -36,28 +39,62 @@ pub enum SourceError {
         source: Option<serde_json::Error>,
     },
     /// The lake's manifest names a compression that SEP-54 does not know.
-    #[error("the manifest {} names the compression {compression:?}; only zstd is read", path.display())]
+    #[error("the manifest {place} names the compression {compression:?}; only zstd is read")]
     UnsupportedCompression {
         /// The manifest.
-        path: PathBuf,
+        place: String,
         /// The compression.
         compression: String,
     },
+    /// A lake that cannot be listed does not say how it is laid out.
+    #[error(
+        "{place} has no manifest that says its layout, and no object of the range is found where lakes commonly have \
+         them: check the address and the range, or put a .config.json there"
+    )]
+    UnknownLayout {
+        /// The lake.
+        place: String,
+    },
     /// The lake's objects hold different numbers of ledgers.
-    #[error("{} mixes objects of {first} and of {second} ledgers: pass --mixed-layout if that is meant", path.display())]
+    #[error("{place} mixes objects of {first} and of {second} ledgers: pass --mixed-layout if that is meant")]
     MixedLayout {
         /// The lake.
-        path: PathBuf,
+        place: String,
         /// Ledgers an object, as found first.
         first: u64,
         /// Ledgers an object, as found later.
         second: u64,
     },
+    /// No endpoint could be asked for its network; this is what became of the first.
+    #[error("no RPC endpoint can be used: {}", advice(.0))]
+    NoEndpoint(#[source] Arc<RequestFault>),
+    /// Two endpoints are of different networks.
+    #[error("{first} is of the network \"{passphrase}\" and {second} of \"{claimed}\": name endpoints of one network")]
+    NetworksDiffer {
+        /// The first endpoint.
+        first: String,
+        /// Its network.
+        passphrase: String,
+        /// The other endpoint.
+        second: String,
+        /// Its network.
+        claimed: String,
+    },
+    /// The range begins above what the source says is the network's latest ledger.
+    #[error("ledger {from} is above {latest}, the latest of {source_name}: begin at or below that")]
+    AboveTip {
+        /// The source.
+        source_name: String,
+        /// The first ledger asked for.
+        from: LedgerSeq,
+        /// The source's latest.
+        latest: LedgerSeq,
+    },
     /// Reading failed; trying again may help.
-    #[error("{} could not be read", path.display())]
+    #[error("{place} could not be read")]
     Transient {
-        /// The path.
-        path: PathBuf,
+        /// The path or address.
+        place: String,
         /// The cause.
         #[source]
         source: std::io::Error,
@@ -73,9 +110,34 @@ impl SourceError {
             Self::NotASource { .. } => "NOT_A_SOURCE",
             Self::BadManifest { .. } => "BAD_MANIFEST",
             Self::UnsupportedCompression { .. } => "UNSUPPORTED_COMPRESSION",
+            Self::UnknownLayout { .. } => "UNKNOWN_LAYOUT",
             Self::MixedLayout { .. } => "MIXED_LAYOUT",
+            Self::NoEndpoint(fault) => endpoint_code(&fault.kind),
+            Self::NetworksDiffer { .. } => "NETWORKS_DIFFER",
+            Self::AboveTip { .. } => "ABOVE_TIP",
             Self::Transient { .. } => "SOURCE_UNREADABLE",
         }
+    }
+}
+
+fn endpoint_code(kind: &RequestFaultKind) -> &'static str {
+    match kind {
+        RequestFaultKind::Http(HttpFault::Unreachable(_) | HttpFault::Insecure(_)) => "ENDPOINT_UNREACHABLE",
+        RequestFaultKind::Status { status: 401 | 403, .. } => "ENDPOINT_REFUSES",
+        RequestFaultKind::Status { status: 300..=499, .. } if kind.next_step() == NextStep::Never => "NOT_AN_RPC",
+        RequestFaultKind::Http(HttpFault::NotHttp(_)) | RequestFaultKind::WebPage => "NOT_AN_RPC",
+        RequestFaultKind::NotJson(_) | RequestFaultKind::NotRpc | RequestFaultKind::BadResult(_) => "NOT_AN_RPC",
+        RequestFaultKind::Error { code: -32601, .. } => "NOT_AN_RPC",
+        _ => "ENDPOINT_UNAVAILABLE",
+    }
+}
+
+fn advice(fault: &RequestFault) -> &'static str {
+    match endpoint_code(&fault.kind) {
+        "ENDPOINT_UNREACHABLE" => "check the address and the way to it",
+        "ENDPOINT_REFUSES" => "check the key in the address",
+        "NOT_AN_RPC" => "give the address of a Stellar RPC, which is another than Horizon's and than a web page's",
+        _ => "try again later, or name another with a further --rpc",
     }
 }
 
@@ -173,6 +235,24 @@ pub enum ObjectFaultKind {
         /// `endSequence` of the batch.
         end: u32,
     },
+    /// The source keeps nothing so old any more.
+    #[error("nothing is kept below ledger {oldest}: fill it from a lake")]
+    BelowRetention {
+        /// The oldest ledger that is kept.
+        oldest: LedgerSeq,
+    },
+    /// The network has not come to it, as the source has it.
+    #[error("the latest ledger there is {latest}: ask again when the network has come to it")]
+    AboveTip {
+        /// The latest ledger.
+        latest: LedgerSeq,
+    },
+    /// The source passes from an earlier ledger to a later one.
+    #[error("it is left out there: fill it from another source")]
+    LeftOut,
+    /// The server failed for as long as it was asked.
+    #[error("it was not served")]
+    NotServed(#[source] Arc<RequestFault>),
     /// A frame's length word lacks the mark of a last fragment (RFC 5531, section 11); nothing after it can be read.
     #[error("no frame begins there")]
     NotAFrame,
@@ -192,6 +272,10 @@ impl ObjectFaultKind {
             Self::CorruptZstd(_) | Self::Undecodable(_) | Self::ImpossibleLedgers { .. } => "UNDECODABLE_OBJECT",
             Self::Miscounted { .. } => "MISCOUNTED_BATCH",
             Self::Misnamed { .. } | Self::NameContradicted { .. } => "MISNAMED_OBJECT",
+            Self::BelowRetention { .. } => "BELOW_RETENTION",
+            Self::AboveTip { .. } => "ABOVE_TIP",
+            Self::LeftOut => "NOT_IN_SOURCE",
+            Self::NotServed(_) => "NOT_SERVED",
             Self::NotAFrame => "NOT_A_FRAME",
         }
     }

@@ -31,21 +31,22 @@ impl FramedSource {
     /// [`SourceError::Transient`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, SourceError> {
         let path = path.into();
-        let not_a_source = |path, reason: &str| SourceError::NotASource {
-            path,
+        let place = || path.display().to_string();
+        let not_a_source = |reason: &str| SourceError::NotASource {
+            place: place(),
             expected: "a file of framed ledgers (RFC 5531 record marking, plain or zstd)",
             reason: reason.to_owned(),
         };
         match std::fs::metadata(&path) {
-            Ok(found) if found.is_dir() => Err(not_a_source(path, "it is a folder")),
+            Ok(found) if found.is_dir() => Err(not_a_source("it is a folder")),
             Ok(found) if found.is_file() => match front_of(&path).map(|(front, _)| front) {
                 Ok(front) if front.is_empty() || begins_frame(&front) || front[0] & 0x80 != 0 => Ok(Self { path }),
-                Ok(_) => Err(not_a_source(path, "it begins with no frame")),
-                Err(source) => Err(SourceError::Transient { path, source }),
+                Ok(_) => Err(not_a_source("it begins with no frame")),
+                Err(source) => Err(SourceError::Transient { place: place(), source }),
             },
             Ok(_) => Ok(Self { path }),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Err(SourceError::NotFound { path }),
-            Err(source) => Err(SourceError::Transient { path, source }),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Err(SourceError::NotFound { place: place() }),
+            Err(source) => Err(SourceError::Transient { place: place(), source }),
         }
     }
 }
@@ -67,7 +68,7 @@ impl LedgerSource for FramedSource {
                 let file = self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned();
                 Ok(Box::new(Frames { file, range, bytes, number: 0, ended: false }))
             }
-            Err(source) => Err(SourceError::Transient { path: self.path.clone(), source }),
+            Err(source) => Err(SourceError::Transient { place: self.path.display().to_string(), source }),
         }
     }
 

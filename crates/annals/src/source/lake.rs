@@ -1,13 +1,16 @@
-//! A SEP-54 lake in a local folder.
+//! SEP-54 lakes: in a local folder, and behind an address.
 //!
-//! What lies in the folder decides, by its names; the manifest is a claim. The top level is listed once, a
+//! Of a local lake, what lies in the folder decides, by its names; the manifest is a claim. The top level is listed once, a
 //! partition only when the asked range touches it: the public lake of pubnet has a thousand partitions of 64,000
 //! objects.
 
+mod grid;
 mod layout;
 mod listing;
 mod manifest;
 mod name;
+mod objects;
+mod remote;
 mod stream;
 
 use std::io;
@@ -19,6 +22,8 @@ use annals_core::LedgerRange;
 use self::layout::Layout;
 use self::listing::{Entry, Listing};
 use self::manifest::Manifest;
+use self::objects::Folder;
+pub use self::remote::{RemoteLakeOptions, RemoteLakeSource};
 use self::stream::LakeStream;
 use super::{LedgerSource, ObjectStream, SourceError};
 
@@ -36,7 +41,7 @@ pub struct LakeOptions {
 /// A SEP-54 lake in a local folder.
 #[derive(Debug)]
 pub struct LakeSource {
-    path: PathBuf,
+    folder: Folder,
     options: LakeOptions,
     manifest: Option<Manifest>,
     top: Listing,
@@ -54,28 +59,25 @@ impl LakeSource {
     /// [`SourceError::NotFound`], [`SourceError::NotASource`] for a file or a folder without one name of a lake,
     /// [`SourceError::BadManifest`], [`SourceError::UnsupportedCompression`], [`SourceError::Transient`].
     pub fn open(path: impl Into<PathBuf>, options: LakeOptions) -> Result<Self, SourceError> {
-        let path = path.into();
-        let not_a_lake = |path: PathBuf, reason: &str| SourceError::NotASource {
-            path,
-            expected: EXPECTED,
-            reason: reason.to_owned(),
-        };
-        match std::fs::metadata(&path) {
+        let folder = Folder { root: path.into() };
+        let place = || folder.root.display().to_string();
+        let not_a_lake =
+            |reason: &str| SourceError::NotASource { place: place(), expected: EXPECTED, reason: reason.to_owned() };
+        match std::fs::metadata(&folder.root) {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(not_a_lake(path, "it is a file")),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(SourceError::NotFound { path }),
-            Err(source) => return Err(SourceError::Transient { path, source }),
+            Ok(_) => return Err(not_a_lake("it is a file")),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                return Err(SourceError::NotFound { place: place() });
+            }
+            Err(source) => return Err(SourceError::Transient { place: place(), source }),
         }
-        let manifest = Manifest::read(&path)?;
-        let top = match Listing::read(&path) {
-            Ok(top) => top,
-            Err(source) => return Err(SourceError::Transient { path, source }),
-        };
+        let manifest = Manifest::read(&folder)?;
+        let listed = Listing::read(&folder.root);
+        let top = listed.map_err(|source| SourceError::Transient { place: place(), source })?;
         if top.objects.is_empty() && top.partitions.is_empty() {
-            let reason = if top.others == 0 { "it is empty" } else { "nothing in it has such a name" };
-            return Err(not_a_lake(path, reason));
+            return Err(not_a_lake(if top.others == 0 { "it is empty" } else { "nothing in it has such a name" }));
         }
-        Ok(Self { path, options, manifest, top, contradiction_told: Once::new() })
+        Ok(Self { folder, options, manifest, top, contradiction_told: Once::new() })
     }
 
     /// Looks at the names of all objects in the partitions that `range` touches, and keeps none of them.
@@ -95,7 +97,7 @@ impl LakeSource {
         for partition in &self.top.partitions {
             if partition.claim_within(range).is_none() {
                 unseen.push(partition.name);
-            } else if let Ok(listing) = Listing::read(&self.path.join(&*partition.file)) {
+            } else if let Ok(listing) = Listing::read(&self.folder.root.join(&*partition.file)) {
                 // A partition that cannot be listed is a fault of the stream, which comes to it in its turn.
                 add(&listing.objects);
             }
@@ -103,7 +105,8 @@ impl LakeSource {
         self.tell_contradiction(&layout);
         match layout.mixed(&unseen) {
             Some(mixed) if !self.options.mixed_layout => {
-                Err(SourceError::MixedLayout { path: self.path.clone(), first: mixed.first, second: mixed.second })
+                let place = self.folder.root.display().to_string();
+                Err(SourceError::MixedLayout { place, first: mixed.first, second: mixed.second })
             }
             _ => Ok(()),
         }
@@ -119,7 +122,7 @@ impl LakeSource {
         if per_object || per_partition {
             self.contradiction_told.call_once(|| {
                 tracing::warn!(
-                    lake = %self.path.display(),
+                    lake = %self.folder.root.display(),
                     ledgers_per_batch = manifest.ledgers_per_batch,
                     batches_per_partition = manifest.batches_per_partition,
                     ledgers_per_object_found = layout.ledgers_per_object(),
@@ -138,7 +141,7 @@ fn contradicts(said: Option<u64>, found: Option<u64>) -> bool {
 
 impl LedgerSource for LakeSource {
     fn name(&self) -> String {
-        format!("lake:{}", self.path.display())
+        format!("lake:{}", self.folder.root.display())
     }
 
     fn claimed_passphrase(&self) -> Option<&str> {
@@ -149,7 +152,7 @@ impl LedgerSource for LakeSource {
     /// order of their first ledger, then of their last.
     fn open(&self, range: LedgerRange) -> Result<ObjectStream, SourceError> {
         self.check_layout(range)?;
-        Ok(Box::new(LakeStream::new(self.path.clone(), range, &self.top)))
+        Ok(Box::new(LakeStream::new(self.folder.clone(), range, &self.top)))
     }
 }
 

@@ -30,7 +30,12 @@ impl LedgerObject {
             ObjectEncoding::ZstdBatch => {
                 decompress(&bytes, BATCH_BYTES_MAX).and_then(|batch| split_batch(batch, named))
             }
-            ObjectEncoding::Ledger => header_seq_of(&bytes).map(|seq| vec![RawLedger { seq: Some(seq), bytes }]),
+            ObjectEncoding::Ledger => header_seq_of(&bytes).and_then(|seq| match named {
+                Some(named) if named != LedgerRange::single(seq) => {
+                    Err(ObjectFaultKind::NameContradicted { named, start: seq.get(), end: seq.get() })
+                }
+                _ => Ok(vec![RawLedger { seq: Some(seq), bytes }]),
+            }),
         };
         ledgers.map_err(|kind| ObjectFault { object: name, range: named, kind })
     }

@@ -5,7 +5,7 @@ mod bad_input;
 mod configuration;
 mod disk;
 mod exporting;
-mod fixture;
+pub mod fixture;
 mod help;
 mod proving;
 mod usage;

@@ -1,6 +1,6 @@
 //! Filling gaps through the library: odd sources, failing stores, and what must hold after each run.
 
-mod bench;
+pub mod bench;
 mod limits;
 mod order;
 mod pins;

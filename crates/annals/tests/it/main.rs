@@ -12,6 +12,8 @@ mod cli;
 mod fill;
 mod history;
 mod kill;
+mod remote_lake;
+mod rpc;
 mod shared;
 mod store;
 mod tamper;

@@ -1,10 +1,7 @@
 //! A lake's manifest, `.config.json` (SEP-54, "Configuration file").
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-
-use crate::source::SourceError;
+use super::objects::Objects;
+use crate::source::{ObjectFaultKind, SourceError};
 
 /// The manifest's name in the lake's folder.
 const FILE_NAME: &str = ".config.json";
@@ -26,33 +23,28 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Reads the manifest of the lake at `lake`; none when it has none.
-    pub(super) fn read(lake: &Path) -> Result<Option<Self>, SourceError> {
-        let path = lake.join(FILE_NAME);
-        let mut text = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(MANIFEST_BYTES_MAX + 1).read_to_end(&mut text));
-        match read {
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(SourceError::Transient { path, source }),
-            Ok(read) if read as u64 > MANIFEST_BYTES_MAX => {
-                return Err(SourceError::BadManifest { path, reason: "it is far too long", source: None });
-            }
-            Ok(_) => {}
+    /// Reads the manifest of a lake; none when it has none.
+    pub(super) fn read(objects: &dyn Objects) -> Result<Option<Self>, SourceError> {
+        let place = objects.place_of(FILE_NAME);
+        match objects.read(FILE_NAME, MANIFEST_BYTES_MAX) {
+            Ok(None) => Ok(None),
+            Ok(Some(text)) => Self::parse(place, &text).map(Some),
+            Err(ObjectFaultKind::Unreadable(source)) => Err(SourceError::Transient { place, source }),
+            Err(_) => Err(SourceError::BadManifest { place, reason: "it is far too long", source: None }),
         }
-        Self::parse(path, &text).map(Some)
     }
 
-    fn parse(path: PathBuf, text: &[u8]) -> Result<Self, SourceError> {
+    fn parse(place: String, text: &[u8]) -> Result<Self, SourceError> {
         let manifest: Self = match serde_json::from_slice(text) {
             Ok(manifest) => manifest,
             Err(cause) => {
                 let reason = "it is not the JSON object that SEP-54 describes";
-                return Err(SourceError::BadManifest { path, reason, source: Some(cause) });
+                return Err(SourceError::BadManifest { place, reason, source: Some(cause) });
             }
         };
         match manifest.compression {
             Some(compression) if compression != "zstd" => {
-                Err(SourceError::UnsupportedCompression { path, compression })
+                Err(SourceError::UnsupportedCompression { place, compression })
             }
             _ => Ok(manifest),
         }

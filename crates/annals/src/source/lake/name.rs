@@ -16,7 +16,11 @@ pub(super) struct Name {
 impl Name {
     /// Reads the name of an object; none when it is not of an object's form.
     pub(super) fn of_object(file_name: &str) -> Option<Self> {
-        let stem = [".xdr.zst", ".xdr.zstd"].iter().find_map(|ending| file_name.strip_suffix(ending))?;
+        Self::of_stem([".xdr.zst", ".xdr.zstd"].iter().find_map(|ending| file_name.strip_suffix(ending))?)
+    }
+
+    /// Reads the name of an object without its ending.
+    pub(super) fn of_stem(stem: &str) -> Option<Self> {
         let (reversed, numbers) = split_reversed(stem)?;
         let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
         Some(Self { reversed, first: number(first)?, last: number(last)? })

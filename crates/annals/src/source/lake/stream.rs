@@ -2,18 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
 
 use annals_core::LedgerRange;
 
 use super::listing::{Entry, Listing};
 use super::name::Name;
+use super::objects::{Folder, OBJECT_BYTES_MAX, Objects as _};
 use crate::source::{LedgerObject, ObjectEncoding, ObjectFault, ObjectFaultKind};
-
-/// The most that an object may hold as it lies on the disk, bytes.
-const OBJECT_BYTES_MAX: u64 = 1 << 30;
 
 /// Partitions come before the objects of the same first ledger, so that no object overtakes one that is still to be
 /// listed.
@@ -38,15 +34,15 @@ struct Pending {
 
 /// Reads objects in ascending order, listing each partition when its first ledger is reached.
 pub(super) struct LakeStream {
-    root: PathBuf,
+    folder: Folder,
     range: LedgerRange,
     pending: BinaryHeap<Reverse<Pending>>,
 }
 
 impl LakeStream {
-    /// Reads what `top`, the top level of the lake at `root`, has of `range`.
-    pub(super) fn new(root: PathBuf, range: LedgerRange, top: &Listing) -> Self {
-        let mut stream = Self { root, range, pending: BinaryHeap::new() };
+    /// Reads what `top`, the top level of the lake in `folder`, has of `range`.
+    pub(super) fn new(folder: Folder, range: LedgerRange, top: &Listing) -> Self {
+        let mut stream = Self { folder, range, pending: BinaryHeap::new() };
         top.partitions.iter().for_each(|partition| stream.push(Kind::Partition, partition, None));
         top.objects.iter().for_each(|object| stream.push(Kind::Object, object, None));
         stream
@@ -76,9 +72,17 @@ impl LakeStream {
 
     /// Lists a partition.
     fn enter(&mut self, partition: &Pending) -> Result<(), ObjectFaultKind> {
-        let listing = Listing::read(&self.root.join(&partition.path)).map_err(ObjectFaultKind::Unreadable)?;
+        let listing = Listing::read(&self.folder.root.join(&partition.path)).map_err(ObjectFaultKind::Unreadable)?;
         listing.objects.iter().for_each(|object| self.push(Kind::Object, object, Some(partition)));
         Ok(())
+    }
+}
+
+impl LakeStream {
+    /// Reads an object that was listed; one that is gone by now cannot be read.
+    fn read(&self, path: &str) -> Result<Vec<u8>, ObjectFaultKind> {
+        let gone = || ObjectFaultKind::Unreadable(ErrorKind::NotFound.into());
+        self.folder.read(path, OBJECT_BYTES_MAX)?.ok_or_else(gone)
     }
 }
 
@@ -91,7 +95,7 @@ impl Iterator for LakeStream {
             let done = match (next.contradiction, next.kind) {
                 (Some(reason), _) => Err(ObjectFaultKind::Misnamed { reason }),
                 (None, Kind::Partition) => self.enter(&next).map(|()| None),
-                (None, Kind::Object) => read_object(&self.root.join(&next.path)).map(Some),
+                (None, Kind::Object) => self.read(&next.path).map(Some),
             };
             match done {
                 Ok(None) => {}
@@ -103,15 +107,4 @@ impl Iterator for LakeStream {
             }
         }
     }
-}
-
-fn read_object(path: &Path) -> Result<Vec<u8>, ObjectFaultKind> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(OBJECT_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(ObjectFaultKind::Unreadable)?;
-    if bytes.len() as u64 > OBJECT_BYTES_MAX {
-        return Err(ObjectFaultKind::TooLarge { bytes_max: OBJECT_BYTES_MAX });
-    }
-    Ok(bytes)
 }

@@ -267,7 +267,7 @@ fn a_folder_in_an_objects_place_is_a_fault_and_files_that_are_no_objects_are_pas
 fn what_is_no_lake_is_refused_with_what_was_expected() {
     let folder = tempdir().unwrap();
     let missing = folder.path().join("missing");
-    assert!(matches!(refusal(&missing), SourceError::NotFound { path } if path == missing));
+    assert!(matches!(refusal(&missing), SourceError::NotFound { place } if place == missing.display().to_string()));
     for (prepare, reason) in [("", "it is empty"), ("notes.txt", "nothing in it has such a name")] {
         if !prepare.is_empty() {
             put(folder.path(), prepare, b"");

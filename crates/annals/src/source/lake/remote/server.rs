@@ -1,0 +1,85 @@
+//! The server of a lake.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::clock::Clock;
+use crate::source::http::{Address, Backoff, HttpClient, Jitter, retry_after};
+use crate::source::lake::objects::Objects;
+use crate::source::{HttpFault, NextStep, ObjectFaultKind, RequestFault, RequestFaultKind, SourceError};
+
+/// An object is asked for so often, over about half a minute.
+const TRIES_MAX: u32 = 6;
+
+/// Reads objects by name, and tries again what may pass.
+pub(super) struct Server {
+    http: HttpClient,
+    base: Address,
+    clock: Arc<dyn Clock>,
+    jitter: Mutex<Jitter>,
+}
+
+impl Server {
+    pub(super) fn new(http: HttpClient, base: Address, clock: Arc<dyn Clock>, jitter: Jitter) -> Self {
+        Self { http, base, clock, jitter: Mutex::new(jitter) }
+    }
+
+    /// Why nothing can be read of the lake.
+    pub(super) fn unreadable(&self, path: &str, kind: ObjectFaultKind) -> SourceError {
+        let source = match kind {
+            ObjectFaultKind::Unreadable(cause) => cause,
+            other => io::Error::other(other),
+        };
+        SourceError::Transient { place: self.place_of(path), source }
+    }
+
+    /// Asks once; none for a name under which nothing stands.
+    fn ask(&self, address: &Address, bytes_max: u64) -> Result<Option<Vec<u8>>, RequestFaultKind> {
+        let answer = self.http.get(address, bytes_max)?;
+        match answer.status {
+            404 => Ok(None),
+            _ if answer.is_success() && answer.is_html => Err(RequestFaultKind::WebPage),
+            _ if answer.is_success() => Ok(Some(answer.body)),
+            status => {
+                let asked = answer.retry_after.as_deref();
+                let retry_after = asked.and_then(|text| retry_after(text, self.clock.now_unix_ms()));
+                Err(RequestFaultKind::Status { status, retry_after })
+            }
+        }
+    }
+}
+
+impl Objects for Server {
+    fn place_of(&self, path: &str) -> String {
+        match self.base.below(path) {
+            Ok(address) if !path.is_empty() => address.to_string(),
+            _ => self.base.to_string(),
+        }
+    }
+
+    fn read(&self, path: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ObjectFaultKind> {
+        let address = self.base.below(path).map_err(|fault| ObjectFaultKind::Unreadable(io::Error::other(fault)))?;
+        let mut backoff = Backoff::default();
+        for number in 1.. {
+            let kind = match self.ask(&address, bytes_max) {
+                Ok(found) => return Ok(found),
+                Err(RequestFaultKind::Http(HttpFault::TooLarge { bytes_max })) => {
+                    return Err(ObjectFaultKind::TooLarge { bytes_max });
+                }
+                Err(kind) => kind,
+            };
+            // A page for people in the place of an object is what some servers have for any name.
+            let passes = kind.next_step() != NextStep::Never && !matches!(kind, RequestFaultKind::WebPage);
+            if !passes || number == TRIES_MAX {
+                let fault = RequestFault { endpoint: self.base.to_string(), method: "GET", kind };
+                return Err(ObjectFaultKind::Unreadable(io::Error::other(fault)));
+            }
+            let mut jitter = self.jitter.lock().unwrap_or_else(PoisonError::into_inner);
+            let wait = backoff.failed(kind.retry_after(), &mut jitter);
+            drop(jitter);
+            tracing::debug!("{address}: {kind}, asked again in {:.1} s", wait.as_secs_f64());
+            self.clock.sleep(wait);
+        }
+        unreachable!("the last try returns")
+    }
+}

@@ -1,0 +1,144 @@
+//! Several endpoints in order, of which the first that can serves.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use annals_core::{LedgerRange, LedgerSeq};
+
+use super::endpoint::{Endpoint, Page, Verdict};
+use super::fault::{NextStep, RequestFault, RequestFaultKind};
+use super::page::PageSize;
+use crate::clock::Clock;
+use crate::source::ObjectFaultKind;
+use crate::source::http::Jitter;
+
+/// An endpoint that fails is asked for the same ledger so often, over about a minute and a half.
+const FAILED_TRIES: u32 = 8;
+/// An endpoint that lags or leaves a ledger out is asked so often: another replica may answer.
+const LAGGING_TRIES: u32 = 4;
+
+/// Endpoints of one network.
+pub(super) struct Pool {
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) passphrase: String,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) jitter: Mutex<Jitter>,
+}
+
+/// Ledgers that no endpoint gives.
+pub(super) struct Unserved {
+    /// The last of them; none for all that were asked for.
+    pub(super) through: Option<LedgerSeq>,
+    pub(super) kind: ObjectFaultKind,
+    /// Whether it is for one ledger alone that endpoints fail which serve others.
+    pub(super) is_loss: bool,
+}
+
+/// What came of asking one endpoint for one ledger.
+#[derive(Default)]
+struct Trial {
+    tries: u32,
+    last: Option<Verdict>,
+}
+
+impl Trial {
+    fn is_over(&self) -> bool {
+        let tries_max = match &self.last {
+            None => return false,
+            Some(Verdict::BelowOldest(_)) => 1,
+            Some(Verdict::Behind { .. } | Verdict::LeavesOut { .. }) => LAGGING_TRIES,
+            Some(Verdict::Failed(fault)) if fault.kind.next_step() == NextStep::Never => 1,
+            Some(Verdict::Failed(fault)) if matches!(fault.kind, RequestFaultKind::Unserved { .. }) => LAGGING_TRIES,
+            Some(Verdict::Failed(_)) => FAILED_TRIES,
+        };
+        self.tries >= tries_max
+    }
+}
+
+impl Pool {
+    /// A page that begins with the first ledger of `wanted`, from the first endpoint that can.
+    ///
+    /// Ends: each endpoint is asked a bounded number of times, and every wait is bounded and none is zero.
+    pub(super) fn page(&self, wanted: LedgerRange, size: &mut PageSize) -> Result<Page, Unserved> {
+        let mut trials: Vec<Trial> = self.endpoints.iter().map(|endpoint| self.begin(endpoint)).collect();
+        while let Some(at) = self.next(&trials) {
+            let (endpoint, trial) = (&self.endpoints[at], &mut trials[at]);
+            let now = self.clock.monotonic();
+            let ready = endpoint.aside_until();
+            if ready > now {
+                self.clock.sleep(ready - now);
+            }
+            let ledgers = size.ledgers(wanted.count());
+            match endpoint.page(&self.passphrase, wanted.from_inclusive(), ledgers) {
+                Ok(page) => {
+                    endpoint.succeeded();
+                    size.served(page.objects.len(), page.bytes);
+                    return Ok(page);
+                }
+                Err(verdict) => {
+                    self.set_aside(endpoint, &verdict);
+                    if let Verdict::Failed(fault) = &verdict {
+                        match (fault.kind.next_step(), &fault.kind) {
+                            (NextStep::Smaller, RequestFaultKind::Error { code: -32602, .. }) => {
+                                size.not_allowed(ledgers)
+                            }
+                            (NextStep::Smaller, _) => size.too_large(ledgers),
+                            _ => {}
+                        }
+                    }
+                    trial.tries += 1;
+                    trial.last = Some(verdict);
+                }
+            }
+        }
+        Err(give_up(wanted.from_inclusive(), trials))
+    }
+
+    pub(super) fn set_aside(&self, endpoint: &Endpoint, verdict: &Verdict) {
+        let mut jitter = self.jitter.lock().unwrap_or_else(PoisonError::into_inner);
+        endpoint.set_aside(verdict, self.clock.monotonic(), &mut jitter);
+    }
+
+    /// An endpoint that takes an operator counts as tried.
+    fn begin(&self, endpoint: &Endpoint) -> Trial {
+        let refused = endpoint.refused(self.clock.monotonic());
+        Trial { tries: u32::from(refused.is_some()), last: refused.map(Verdict::Failed) }
+    }
+
+    /// The endpoint to ask: the first that is not set aside, or the one whose time comes first.
+    fn next(&self, trials: &[Trial]) -> Option<usize> {
+        let now = self.clock.monotonic();
+        let open = (0..trials.len()).filter(|at| !trials[*at].is_over());
+        open.min_by_key(|at| self.endpoints[*at].aside_until().saturating_sub(now).max(Duration::ZERO))
+    }
+}
+
+/// What is to be said where every endpoint was asked.
+fn give_up(at: LedgerSeq, trials: Vec<Trial>) -> Unserved {
+    let (mut oldest, mut next, mut latest) = (None::<LedgerSeq>, None::<LedgerSeq>, None::<LedgerSeq>);
+    let (mut failed, mut refused) = (None::<Arc<RequestFault>>, None::<Arc<RequestFault>>);
+    for verdict in trials.into_iter().filter_map(|trial| trial.last) {
+        match verdict {
+            Verdict::BelowOldest(seq) => oldest = Some(oldest.map_or(seq, |oldest| oldest.min(seq))),
+            Verdict::LeavesOut { next: seq } => next = Some(next.map_or(seq, |next| next.min(seq))),
+            Verdict::Behind { latest: seq } => latest = latest.max(Some(seq)),
+            Verdict::Failed(fault) if fault.kind.next_step() == NextStep::Never => _ = refused.get_or_insert(fault),
+            Verdict::Failed(fault) => _ = failed.get_or_insert(fault),
+        }
+    }
+    let goes_on = [oldest, next].into_iter().flatten().min().and_then(LedgerSeq::previous);
+    if let Some(fault) = failed {
+        let is_loss = goes_on.is_none() && fault.kind.is_about_the_ledger();
+        let through = if is_loss { Some(at) } else { goes_on };
+        return Unserved { through, kind: ObjectFaultKind::NotServed(fault), is_loss };
+    }
+    let kind = match (oldest, next, latest, refused) {
+        (_, Some(_), ..) => ObjectFaultKind::LeftOut,
+        (Some(oldest), ..) => ObjectFaultKind::BelowRetention { oldest },
+        (_, _, Some(latest), _) => ObjectFaultKind::AboveTip { latest },
+        (.., Some(fault)) => ObjectFaultKind::NotServed(fault),
+        // A pool has an endpoint, and each was asked.
+        (None, None, None, None) => ObjectFaultKind::LeftOut,
+    };
+    Unserved { through: goes_on, kind, is_loss: false }
+}

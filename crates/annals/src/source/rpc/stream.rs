@@ -1,0 +1,68 @@
+//! A range of ledgers, page by page.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use annals_core::{LedgerRange, LedgerSeq};
+
+use super::page::PageSize;
+use super::pool::{Pool, Unserved};
+use crate::source::{LedgerObject, ObjectFault};
+
+/// After so many ledgers in a row that endpoints fail for, the rest is not asked for.
+const LOST_IN_A_ROW_MAX: u32 = 3;
+
+pub(super) struct RpcStream {
+    pool: Arc<Pool>,
+    name: String,
+    /// What is still to be asked for.
+    wanted: Option<LedgerRange>,
+    size: PageSize,
+    ready: VecDeque<LedgerObject>,
+    lost_in_a_row: u32,
+}
+
+impl RpcStream {
+    pub(super) fn new(pool: Arc<Pool>, name: String, range: LedgerRange) -> Self {
+        let size = PageSize::new();
+        Self { pool, name, wanted: Some(range), size, ready: VecDeque::new(), lost_in_a_row: 0 }
+    }
+
+    /// What is wanted above `last`.
+    fn above(wanted: LedgerRange, last: LedgerSeq) -> Option<LedgerRange> {
+        LedgerRange::new(last.next()?, wanted.to_inclusive()).ok()
+    }
+
+    /// Says that what is wanted up to and with a ledger is not served, and goes on above it.
+    fn lose(&mut self, wanted: LedgerRange, unserved: Unserved) -> ObjectFault {
+        let Unserved { through, kind, is_loss } = unserved;
+        self.lost_in_a_row = if is_loss { self.lost_in_a_row + 1 } else { 0 };
+        let last = wanted.to_inclusive();
+        let through = through.filter(|_| self.lost_in_a_row < LOST_IN_A_ROW_MAX);
+        let through = through.map_or(last, |through| through.clamp(wanted.from_inclusive(), last));
+        self.wanted = Self::above(wanted, through);
+        let range = LedgerRange::new(wanted.from_inclusive(), through).ok();
+        ObjectFault { object: self.name.clone(), range, kind }
+    }
+}
+
+impl Iterator for RpcStream {
+    type Item = Result<LedgerObject, ObjectFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(object) = self.ready.pop_front() {
+                return Some(Ok(object));
+            }
+            let wanted = self.wanted?;
+            match self.pool.page(wanted, &mut self.size) {
+                Ok(page) => {
+                    self.lost_in_a_row = 0;
+                    self.wanted = Self::above(wanted, page.last);
+                    self.ready = page.objects.into();
+                }
+                Err(unserved) => return Some(Err(self.lose(wanted, unserved))),
+            }
+        }
+    }
+}
