@@ -1,3 +1,4 @@
+use annals_core::registry::Payload;
 use annals_core::wire::ExportedEvent;
 use annals_core::{Event, Position};
 use annals_sim::{BuiltLedger, NetworkOptions, RpcOptions, RpcServer, SimNetwork, value};
@@ -12,7 +13,7 @@ use super::{seq, served, served_with};
 
 /// The event as the node gives it.
 fn expected(event: &Event, closed: &BuiltLedger) -> Value {
-    let exported = ExportedEvent::new(event).unwrap();
+    let exported = ExportedEvent::new(event, &Payload::NotApplicable).unwrap();
     let mut expected = json!({
         "type": exported.kind,
         "ledger": exported.ledger_seq,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use annals_core::decode::decode;
+use annals_core::registry::Payload;
 use annals_core::wire::ExportedEvent;
 use annals_sim::{NetworkOptions, RpcServer, SimNetwork};
 use base64::Engine as _;
@@ -61,7 +62,10 @@ fn truth(network: &SimNetwork, protocol: u32, takes: impl Fn(&ExportedEvent) -> 
             "kind": "ledger", "sequence": ledger.seq.get(), "hash": hash, "headerHash": hash, "metadata": metadata,
         })
     }));
-    let events = network.kept().flat_map(|ledger| &ledger.events).map(|event| ExportedEvent::new(event).unwrap());
+    let events = network
+        .kept()
+        .flat_map(|ledger| &ledger.events)
+        .map(|event| ExportedEvent::new(event, &Payload::NotApplicable).unwrap());
     truth.extend(events.filter(takes).map(|event| {
         json!({
             "kind": "event", "id": event.id, "ledger": event.ledger_seq, "txHash": event.tx_hash, "type": event.kind,
