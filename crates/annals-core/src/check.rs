@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 pub use envelopes::{tagged_transaction, transaction_hash};
 pub(crate) use fees::{fee_sum, is_fee};
-pub(crate) use invocation::{RECONCILING_PROTOCOL, REWRITTEN_PROTOCOL_MAX, allows_prefix};
+pub(crate) use invocation::{allows_prefix, may_be_reconciled, may_be_rewritten};
 pub use stored::{ProofFault, ProvenEvent, prove_stored};
 
 use crate::decode::{DecodeError, HeaderView, LedgerView, decode};

@@ -5,8 +5,8 @@ use super::invocation::Ledger;
 use super::parts::{EventBundle, undecodable};
 use super::verdict::{Proved, ProvedClaim};
 use super::{BundleFault, Halt};
-use crate::check::REWRITTEN_PROTOCOL_MAX;
-use crate::decode::EventView;
+use crate::check::may_be_rewritten;
+use crate::decode::{EventView, HeaderView};
 use crate::hash::LedgerHash;
 use crate::ledger_seq::LedgerSeq;
 use crate::network::Network;
@@ -25,7 +25,7 @@ pub(super) fn prove(bundle: EventBundle, given: Option<(LedgerSeq, LedgerHash)>)
     invocation.is_of_network(&bundle.transaction, &network)?;
     let mut proved = invocation.proved(*position, event);
     if let Some(rewritten) = bundle.rewritten_xdr {
-        check_form(event, &rewritten.0, header.protocol)?;
+        check_form(event, &rewritten.0, &header)?;
         proved.rewritten_xdr = Some(rewritten.0);
     }
     let anchor = links.anchor(&bundle.above, given)??;
@@ -35,12 +35,8 @@ pub(super) fn prove(bundle: EventBundle, given: Option<(LedgerSeq, LedgerHash)>)
 
 /// Checks what can be known of a rewritten form: it is another event of the same contract and kind, in a protocol whose
 /// events sources rewrite. Nothing tells whether it is the form that the source gave.
-fn check_form(original: &EventView<'_>, rewritten: &[u8], protocol: u32) -> Result<(), BundleFault> {
+fn check_form(original: &EventView<'_>, rewritten: &[u8], header: &HeaderView<'_>) -> Result<(), BundleFault> {
     let form = EventView::parse(rewritten).map_err(undecodable("rewritten form"))?;
     let same = form.contract_id == original.contract_id && form.kind == original.kind;
-    if same && form.xdr != original.xdr && protocol <= REWRITTEN_PROTOCOL_MAX {
-        Ok(())
-    } else {
-        Err(BundleFault::RewrittenForm)
-    }
+    if same && form.xdr != original.xdr && may_be_rewritten(header) { Ok(()) } else { Err(BundleFault::RewrittenForm) }
 }

@@ -4,7 +4,7 @@ use super::BundleFault;
 use super::parts::{InvocationPart, undecodable};
 use super::text::Base85;
 use super::verdict::ProvedEvent;
-use crate::check::{RECONCILING_PROTOCOL, allows_prefix};
+use crate::check::{allows_prefix, may_be_reconciled};
 use crate::decode::{EventView, HeaderView, ResultView, SuccessHash, pre_image_events, result_pairs};
 use crate::hash::sha256;
 use crate::ledger_seq::LedgerSeq;
@@ -55,7 +55,7 @@ impl Invocation<'_, '_> {
     pub(super) fn events<'c>(&self, part: &'c InvocationPart) -> Result<Vec<(Position, EventView<'c>)>, BundleFault> {
         let Self { ledger: Ledger { seq, header }, tx_order, .. } = *self;
         let (protocol, prefix) = (header.protocol, part.uncommitted_prefix);
-        if !allows_prefix(protocol, prefix) {
+        if !allows_prefix(&header, prefix) {
             return Err(BundleFault::Prefix { protocol, prefix });
         }
         if sha256(&[&part.pre_image.0]) != self.success.hash {
@@ -84,7 +84,7 @@ impl Invocation<'_, '_> {
             tx_hash: self.result.tx_hash,
             xdr: event.xdr.to_vec(),
             rewritten_xdr: None,
-            index_is_the_sources: self.ledger.header.protocol == RECONCILING_PROTOCOL,
+            index_is_the_sources: may_be_reconciled(&self.ledger.header),
         }
     }
 }

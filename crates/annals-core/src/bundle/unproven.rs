@@ -5,8 +5,8 @@ use super::invocation::Ledger;
 use super::parts::{Class, EventPart, EvidencePart, UnprovenBundle, undecodable};
 use super::verdict::{FeeEvidence, Proved};
 use super::{BundleFault, Halt, Undecided};
-use crate::check::{RECONCILING_PROTOCOL, fee_sum, is_fee};
-use crate::decode::{EventView, ResultView};
+use crate::check::{fee_sum, is_fee, may_be_reconciled};
+use crate::decode::{EventView, HeaderView, ResultView};
 use crate::hash::LedgerHash;
 use crate::ledger_seq::LedgerSeq;
 use crate::network::Network;
@@ -46,7 +46,7 @@ fn weigh(
     if id.ledger() != seq || !in_place {
         return Err(BundleFault::NoSuchEvent { id }.into());
     }
-    let shown = id.stage() != Stage::Op || shows_uncommitted(id, result, header.protocol)?;
+    let shown = id.stage() != Stage::Op || shows_uncommitted(id, result, &header)?;
     let sum = check_fees(bundle, event, evidence, result)?;
     let anchor = links.anchor(&evidence.above, given)?;
     if !shown {
@@ -62,13 +62,13 @@ fn weigh(
 
 /// Whether the result shows that no event of the operation is committed to: only successful invocations commit to any.
 /// Protocol 23 could put events in front of an invocation's committed ones, which a result does not tell apart.
-fn shows_uncommitted(id: Position, result: &ResultView<'_>, protocol: u32) -> Result<bool, BundleFault> {
+fn shows_uncommitted(id: Position, result: &ResultView<'_>, header: &HeaderView<'_>) -> Result<bool, BundleFault> {
     if !result.successful || usize::try_from(id.operation()).is_ok_and(|at| at >= result.operations) {
         return Err(BundleFault::NoSuchEvent { id });
     }
     match result.success_hashes.iter().any(|success| success.operation == id.operation()) {
         false => Ok(true),
-        true if protocol == RECONCILING_PROTOCOL => Ok(false),
+        true if may_be_reconciled(header) => Ok(false),
         true => Err(BundleFault::Committed { id }),
     }
 }

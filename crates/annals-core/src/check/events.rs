@@ -2,7 +2,7 @@
 
 use super::invocation::Commitment;
 use super::{Envelopes, LedgerFault};
-use crate::decode::{EventView, LedgerView, TransactionStage, TransactionView};
+use crate::decode::{EventView, HeaderView, LedgerView, TransactionStage, TransactionView};
 use crate::event::{Event, ProofClass};
 use crate::ledger_seq::LedgerSeq;
 use crate::position::{Position, PositionError};
@@ -19,7 +19,7 @@ pub(super) struct Extracted {
 
 struct Extraction<'a> {
     seq: LedgerSeq,
-    protocol: u32,
+    header: &'a HeaderView<'a>,
     close_time_ms: u64,
     envelopes: &'a Envelopes<'a>,
     /// Fee charges and refunds are counted over the whole ledger.
@@ -35,7 +35,7 @@ pub(super) fn extract<'a>(
 ) -> Result<Extracted, LedgerFault> {
     let mut extraction = Extraction {
         seq,
-        protocol: view.header.protocol,
+        header: &view.header,
         close_time_ms: view.header.close_time_ms,
         envelopes,
         charges: 0,
@@ -95,7 +95,7 @@ impl<'a> Extraction<'a> {
         if result.operations != 1 || !transaction.has_soroban_meta {
             return Err(LedgerFault::PreImageMissing { seq, tx_order });
         }
-        Commitment::find(transaction, events, success.hash, self.protocol)
+        Commitment::find(transaction, events, success.hash, self.header)
             .map(Some)
             .ok_or(LedgerFault::SuccessHash { seq, tx_order })
     }

@@ -2,24 +2,33 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::decode::{EventView, TransactionView};
+use crate::decode::{EventView, HeaderView, TransactionView};
 use crate::event::ProofClass;
 
 /// XDR of `SCV_VOID`, which stands for a return value that `TransactionMetaV4` leaves out.
 const SCV_VOID: [u8; 4] = 1_u32.to_be_bytes();
 /// The last protocol whose asset events a source with backfill rewrites; later ones are emitted in today's format.
-pub(crate) const REWRITTEN_PROTOCOL_MAX: u32 = 22;
+const REWRITTEN_PROTOCOL_MAX: u32 = 22;
 /// The only protocol whose host put events in front of committed ones after hashing (the repair of entries that
 /// protocol 23's state archival had damaged).
-pub(crate) const RECONCILING_PROTOCOL: u32 = 23;
+const RECONCILING_PROTOCOL: u32 = 23;
 /// So many events are tried as such a prefix; each try hashes the whole rest, and the first transaction whose tries
 /// all fail ends the check of its ledger.
 const RECONCILIATION_PREFIX_MAX: usize = 256;
 
-/// Whether an invocation of `protocol` can have `uncommitted_prefix` events in front of its committed ones.
-pub(crate) fn allows_prefix(protocol: u32, uncommitted_prefix: u32) -> bool {
-    uncommitted_prefix == 0
-        || (protocol == RECONCILING_PROTOCOL && uncommitted_prefix as usize <= RECONCILIATION_PREFIX_MAX)
+/// Whether sources rewrite events of invocations of this ledger.
+pub(crate) fn may_be_rewritten(header: &HeaderView<'_>) -> bool {
+    *header.ran_under().start() <= REWRITTEN_PROTOCOL_MAX
+}
+
+/// Whether invocations of this ledger may have events in front of their committed ones.
+pub(crate) fn may_be_reconciled(header: &HeaderView<'_>) -> bool {
+    header.ran_under().contains(&RECONCILING_PROTOCOL)
+}
+
+/// Whether an invocation of this ledger can have `uncommitted_prefix` events in front of its committed ones.
+pub(crate) fn allows_prefix(header: &HeaderView<'_>, uncommitted_prefix: u32) -> bool {
+    uncommitted_prefix == 0 || (may_be_reconciled(header) && uncommitted_prefix as usize <= RECONCILIATION_PREFIX_MAX)
 }
 
 /// How an invocation's events tie to its result.
@@ -40,7 +49,7 @@ impl<'a> Commitment<'a> {
         transaction: &'a TransactionView<'a>,
         events: &'a [EventView<'a>],
         success_hash: [u8; 32],
-        protocol: u32,
+        header: &HeaderView<'_>,
     ) -> Option<Self> {
         let return_value = transaction.return_value.unwrap_or(&SCV_VOID);
         let own: Vec<&EventView<'_>> = events.iter().collect();
@@ -48,13 +57,15 @@ impl<'a> Commitment<'a> {
             let pre_image_xdr = pre_image(return_value, &own);
             return Some(Self { pre_image_xdr, uncommitted_prefix: 0, originals: None });
         }
-        if protocol <= REWRITTEN_PROTOCOL_MAX {
-            let originals = originals(transaction, events)
-                .filter(|originals| pre_image_hash(return_value, originals) == success_hash)?;
+        // What an upgraded ledger ran under is not told, so that both are tried.
+        if may_be_rewritten(header)
+            && let Some(originals) = originals(transaction, events)
+            && pre_image_hash(return_value, &originals) == success_hash
+        {
             let pre_image_xdr = pre_image(return_value, &originals);
             return Some(Self { pre_image_xdr, uncommitted_prefix: 0, originals: Some(originals) });
         }
-        if protocol != RECONCILING_PROTOCOL {
+        if !may_be_reconciled(header) {
             return None;
         }
         let reconciling = |event: &&EventView<'_>| matches!(event.symbol(), Some(b"mint" | b"burn"));

@@ -69,7 +69,7 @@ pub fn prove_stored<'a>(
     let mut last = 0;
     for invocation in &material.invocations {
         let tx_order = invocation.tx_order;
-        if tx_order <= last || !allows_prefix(header.protocol, invocation.uncommitted_prefix) {
+        if tx_order <= last || !allows_prefix(header, invocation.uncommitted_prefix) {
             return Err(ProofFault::NotInResults { tx_order });
         }
         last = tx_order;

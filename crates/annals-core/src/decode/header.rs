@@ -1,6 +1,8 @@
 //! The ledger header.
 
-use stellar_xdr::{LedgerHeader, StellarValueExt};
+use core::ops::RangeInclusive;
+
+use stellar_xdr::{LedgerHeader, LedgerUpgradeType, StellarValueExt, UpgradeType};
 
 use super::reader::{DecodeError, Reader};
 
@@ -11,8 +13,10 @@ pub struct HeaderView<'a> {
     pub xdr: &'a [u8],
     /// `ledgerSeq`, as it stands there.
     pub seq: u32,
-    /// `ledgerVersion`.
+    /// `ledgerVersion`: the protocol at the ledger's end.
     pub protocol: u32,
+    /// Whether the ledger's last act was to change the protocol (`LEDGER_UPGRADE_VERSION`).
+    pub upgraded: bool,
     /// `previousLedgerHash`.
     pub previous_hash: [u8; 32],
     /// Close time, Unix milliseconds; from `closeTimeMs` where the value has one (protocol 30), else whole seconds.
@@ -25,7 +29,19 @@ pub struct HeaderView<'a> {
     pub tx_set_result_hash: [u8; 32],
 }
 
+/// Whether an upgrade is one of the protocol: a `LedgerUpgrade` that begins with `LEDGER_UPGRADE_VERSION`.
+fn is_of_version(upgrade: &UpgradeType) -> bool {
+    upgrade.0.first_chunk() == Some(&(LedgerUpgradeType::Version as i32).to_be_bytes())
+}
+
 impl<'a> HeaderView<'a> {
+    /// The protocols that the ledger's transactions may have run under: upgrades are applied after them, so that those
+    /// of an upgraded ledger ran under an earlier protocol than the header's.
+    #[must_use]
+    pub fn ran_under(&self) -> RangeInclusive<u32> {
+        if self.upgraded { 0..=self.protocol.saturating_sub(1) } else { self.protocol..=self.protocol }
+    }
+
     /// Reads a `LedgerHeader` that fills `xdr`.
     ///
     /// # Errors
@@ -50,6 +66,7 @@ impl<'a> HeaderView<'a> {
             xdr,
             seq: header.ledger_seq,
             protocol: header.ledger_version,
+            upgraded: value.upgrades.iter().any(is_of_version),
             previous_hash: header.previous_ledger_hash.0,
             close_time_ms: close_time_ms.unwrap_or_else(|| value.close_time.0.saturating_mul(1000)),
             tx_set_hash: value.tx_set_hash.0,

@@ -264,6 +264,21 @@ fn protocol_23s_reconciliation_stands_uncommitted_in_front_of_what_is_proven() {
 }
 
 #[test]
+fn the_ledger_of_an_upgrade_is_judged_by_the_protocol_that_it_ran_under() {
+    let call = || {
+        let events = vec![EventPlan::transfer(contract(1), [1; 32], [2; 32], 5)];
+        invocation(events, |plan| plan.reconciliation = vec![supply("mint")])
+    };
+    let upgrading = |version| LedgerPlan { upgrade_to: Some(version), ..LedgerPlan::new(vec![call()]).of_protocol(23) };
+    let built = chain(Format::V2Meta4).push(&upgrading(24));
+    let ledger = check_built(&built);
+    assert_eq!((ledger.protocol, ledger.proof.invocations[0].uncommitted_prefix), (24, 1));
+    // Whatever ran before protocol 23 knew no such events.
+    let earlier = chain(Format::V2Meta4).push(&upgrading(23));
+    assert_eq!(check_ledger(&earlier.xdr, &network()).unwrap_err().code(), "SUCCESS_HASH_MISMATCH");
+}
+
+#[test]
 fn a_reconciliation_prefix_is_searched_in_bounded_work() {
     // Two hundred and fifty-six events in front of twelve thousand are found; one more is refused.
     let events: Vec<_> = (0..12_000).map(|n| EventPlan::transfer(contract(1), [1; 32], [2; 32], n)).collect();

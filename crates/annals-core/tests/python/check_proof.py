@@ -200,11 +200,17 @@ def success_hash(results, order):
     return found.hash
 
 
+def ran_under(header):
+    """The protocols that the ledger's transactions may have run under."""
+    version = header.ledger_version.uint32
+    upgraded = any(u.upgrade_type[:4] == bytes([0, 0, 0, 1]) for u in header.scp_value.upgrades)
+    return range(0, version) if upgraded else range(version, version + 1)
+
+
 def emitted(value, results, order, header):
     """The events of an invocation, each with its position."""
     prefix, data = fields(value, "uncommitted_prefix", "pre_image")
-    protocol = header.ledger_version.uint32
-    demand(number(prefix) == 0 or (protocol == 23 and prefix <= 256), "the protocol knows no prefix")
+    demand(number(prefix) == 0 or (23 in ran_under(header) and prefix <= 256), "the protocol knows no prefix")
     data = b85(data)
     demand(sha256(data) == success_hash(results, order), "the pre-image does not hash")
     pre_image = typed(xdr.InvokeHostFunctionSuccessPreImage, data)
@@ -238,7 +244,7 @@ def check_event(bundle, given):
         form = typed(xdr.ContractEvent, b64(rewritten))
         original = events[position]
         alike = form.contract_id == original.contract_id and form.type == original.type
-        demand(alike and form != original and header.ledger_version.uint32 <= 22, "no rewritten form")
+        demand(alike and form != original and ran_under(header).start <= 22, "no rewritten form")
     anchor, undecided = chain.decide(above, given)
     if undecided:
         raise Undecided(undecided)
@@ -306,7 +312,7 @@ def weigh(passphrase, claim, evidence, given):
     if tx not in (0, 0xFFFFF) and op != 4095:
         succeeded, operations = operations_of(results[order - 1])
         demand(succeeded and op < len(operations), "there is no such operation")
-        reconciled = header.ledger_version.uint32 == 23
+        reconciled = 23 in ran_under(header)
         demand(reconciled or success_of(operations[op]) is None, "the event is committed")
     fees = [event(e) for e in items(fees)]
     if fees:

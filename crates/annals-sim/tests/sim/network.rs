@@ -114,8 +114,8 @@ fn a_network_changes_the_form_of_its_ledgers_behind_an_upgrade() {
     assert!(forms[..29].iter().all(|form| *form == 1) && forms[29..].iter().all(|form| *form == 2), "{forms:?}");
     let versions: Vec<_> = network.kept().map(|ledger| header(ledger).ledger_version).collect();
     assert!(versions[..28].iter().all(|version| *version == 22) && versions[28..].iter().all(|version| *version == 23));
-    // Ledger 30 ran under protocol 22 while its header says 23: the check looks for no original of a rewritten event.
-    for ledger in network.kept().filter(|ledger| ledger.seq != seq(30)) {
+    // Ledger 30 ran under protocol 22 while its header says 23.
+    for ledger in network.kept() {
         let checked = check_ledger(&ledger.xdr, network.network()).unwrap();
         assert_eq!(checked.events, ledger.events, "ledger {}", ledger.seq);
     }
