@@ -10,6 +10,7 @@ pub mod named;
 pub mod pages;
 pub mod payloads;
 pub mod upgrades;
+pub mod wallets;
 
 /// Makes one test of each case of the suite, on the backend that `$factory` makes a fixture of.
 macro_rules! on_every_case {
@@ -109,6 +110,9 @@ macro_rules! on_every_case {
                 what_nobody_checked_is_never_vouched_for_by_another_contracts_ledger,
                 another_digest_of_an_equally_rich_ledger_is_an_incident,
                 without_classic_events_by_policy_no_source_is_too_poor,
+            ];
+            wallets: [
+                every_wallet_finds_its_openings_at_every_ledger_in_every_version_and_across_each_upgrade,
             ];
         }
     };
