@@ -23,7 +23,7 @@ mod payload;
 mod shape;
 mod value_type;
 
-pub use choice::SchemaChoice;
+pub use choice::{NO_SCHEMA, SchemaChoice};
 pub use data_shape::{DataShape, Key};
 pub use error::RegistryError;
 pub use payload::Payload;

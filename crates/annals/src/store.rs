@@ -20,8 +20,7 @@ pub use error::StoreError;
 pub use page::{Bound, Contract, ContractKind, ContractView, EventFilter, EventLookup, Order, Page, PageQuery};
 pub use sqlite::SqliteStore;
 
-/// The name that stands for no schema where an operator says which one a contract has.
-pub const NO_SCHEMA: &str = "none";
+pub use annals_core::registry::NO_SCHEMA;
 
 /// The right to write archive rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

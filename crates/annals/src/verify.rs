@@ -31,6 +31,9 @@ pub struct Report {
     /// Ledgers of single contracts in which an uncommitted event that is gone would not be noticed: their digest
     /// is over the events of all contracts.
     pub undigested: u64,
+    /// Contracts whose parties were compared with no schema: theirs was not given, is another than they were read with,
+    /// or is not read to the end.
+    pub uncompared: u64,
     /// What does not hold, up to a bound.
     pub faults: Vec<Fault>,
     /// How many things do not hold.
@@ -47,6 +50,7 @@ pub struct ReportJson<'a> {
     uncommitted: u64,
     unverified: u64,
     undigested: u64,
+    uncompared: u64,
     faults: Vec<fault::FaultJson<'a>>,
     faults_found: u64,
 }
@@ -63,6 +67,7 @@ impl Report {
             uncommitted: self.events.uncommitted,
             unverified: self.events.unverified,
             undigested: self.undigested,
+            uncompared: self.uncompared,
             faults: self.faults.iter().map(Fault::to_json).collect(),
             faults_found: self.faults_found,
         }
@@ -191,6 +196,7 @@ impl Walk<'_> {
                 after = next;
                 continue;
             }
+            self.report.uncompared = audited.uncompared;
             let stored = audited.stored.filter(|stored| *stored != named);
             if let Some(stored) = stored.filter(|_| self.report.faults_found == 0)
                 && self.store.status()?.feed_position == before.feed_position

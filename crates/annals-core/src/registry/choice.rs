@@ -5,6 +5,9 @@ use core::str::FromStr;
 
 use super::error::RegistryError;
 
+/// What an operator calls no schema at all, so that none can have this name.
+pub const NO_SCHEMA: &str = "none";
+
 /// A schema's name, and the one version of it where the operator pins one; as text `name` or `name@version`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaChoice {

@@ -6,6 +6,9 @@ pub enum RegistryError {
     /// A text that can name no schema.
     #[error("a schema is named by letters, digits, -, _ and . (64 at most), a version of it by @ and the same")]
     BadName,
+    /// A schema with the name that stands for none.
+    #[error("a schema cannot be named none: that takes a declaration back")]
+    NamedNone,
     /// A file that is no TOML, or holds what no file of schemas has.
     #[error("the file of schemas cannot be read: {message}")]
     Unreadable {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::choice::is_name;
+use super::choice::{NO_SCHEMA, is_name};
 use super::data_shape::{DataShape, Key};
 use super::error::RegistryError;
 use super::shape::{Mark, PayloadRule, Shape, TopicShape};
@@ -131,6 +131,9 @@ pub(super) fn read(toml: &str) -> Result<Vec<(String, FileSchema)>, RegistryErro
     for (name, text) in file.schema {
         if !is_name(&name) {
             return Err(RegistryError::BadName);
+        }
+        if name == NO_SCHEMA {
+            return Err(RegistryError::NamedNone);
         }
         let mut read = FileSchema { replace: text.replace, shapes: Vec::new() };
         for event in text.event {

@@ -24,7 +24,7 @@ A contract that is added is watched, and its answers are incomplete until `annal
 ledgers for it: adding never claims the past. The origin is the first ledger in which the contract can have events;
 answers without a first ledger begin there. A contract counts as an asset contract, whose answers need the events of
 classic operations, until it is declared a Wasm contract. What was found while scanning (a creation, an
-asset contract) counts where nothing was declared.
+asset contract) counts where nothing was declared; a contract that was found to be an asset's stays one.
 
 The schema says whom the contract's events belong to: without one the account routes answer no_schema. NAME@VERSION
 takes the shapes of that version alone, and the schema none takes a declaration back. A contract whose events are stored
@@ -100,10 +100,10 @@ impl Arguments {
     }
 }
 
-/// Where what is known of a contract comes from: `declared` by somebody or `found` while scanning; none where nothing
-/// is known.
-fn provenance<T>(known: Option<&T>, declared: Option<&T>) -> Option<&'static str> {
-    known.map(|_| if declared.is_some() { "declared" } else { "found" })
+/// Where what is known of a contract comes from: `declared` by somebody or `found` while scanning, also where somebody
+/// declared something else; none where nothing is known.
+fn provenance<T: PartialEq>(known: Option<&T>, declared: Option<&T>) -> Option<&'static str> {
+    known.map(|known| if declared == Some(known) { "declared" } else { "found" })
 }
 
 #[derive(Debug, Serialize)]

@@ -16,9 +16,11 @@ Examples:
 Nothing is fetched. Each stored header is hashed and linked again; each committed event is proven from its
 invocation's pre-image through the transaction's result to the header; where the archive keeps every event, each
 ledger's digest is made again; of single contracts an uncommitted event that is gone is not noticed, and the number
-of such ledgers is told as undigested. What does not hold is told on stderr, one line each, and the exit code is 3.
+of such ledgers is told as undigested. Whom events belong to is compared with their contract's schema; of how many
+contracts it could not be, as their schema was not given or they wait, is told as uncompared.
+What does not hold is told on stderr, one line each, and the exit code is 3.
 With --json the last line on stdout is
-{ledgers, events, committed, rewritten, uncommitted, unverified, undigested, faults, faults_found}.";
+{ledgers, events, committed, rewritten, uncommitted, unverified, undigested, uncompared, faults, faults_found}.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
@@ -51,6 +53,13 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
             context.output.line(format_args!(
                 "{} ledgers of single contracts: an uncommitted event that is gone from them is not noticed",
                 grouped(report.undigested)
+            ))?;
+        }
+        if report.uncompared > 0 {
+            context.output.line(format_args!(
+                "{} contracts whose parties are not compared: their schema is not given, or they wait for `annals \
+                 reattribute`",
+                grouped(report.uncompared)
             ))?;
         }
         context.output.line(match report.faults_found {

@@ -79,6 +79,8 @@ pub struct Audited {
     pub parties: u64,
     /// In the last step: how many parties are stored of all events. More than the steps counted belong to no event.
     pub stored: Option<u64>,
+    /// In the last step: how many contracts have a schema with which nothing was compared.
+    pub uncompared: u64,
 }
 
 /// What one step of reading a contract's events again did.

@@ -93,6 +93,8 @@ fn names_are_checked_before_they_are_repeated() {
     assert_eq!(error, RegistryError::BadName);
     let error = refused("[[schema.mine.event]]\nname = \"trans\\nfer\"\ndata = [\"any\"]");
     assert_eq!(error, RegistryError::BadEventName { schema: "mine".to_owned() });
+    let none = refused("[[schema.none.event]]\nname = \"e\"\ndata = [\"any\"]");
+    assert_eq!(none.to_string(), "a schema cannot be named none: that takes a declaration back");
     let long = event("data = [\"any\"]").replace("\"e\"", &format!("\"{}\"", "e".repeat(33)));
     assert_eq!(refused(&long), RegistryError::BadEventName { schema: "mine".to_owned() });
 }

@@ -55,7 +55,8 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Contract>, StoreError> 
     Ok(contracts)
 }
 
-/// What is known of `id`: what somebody said, and else what was found; none where it is neither named nor found.
+/// What is known of `id`: what somebody said, and else what was found; none where it is neither named nor found. What
+/// was found to be an asset's contract is one, whatever was said: its id is derived from the asset (CAP-46-06).
 pub(super) fn known(
     id: ContractId,
     said: Option<&Contract>,
@@ -65,10 +66,11 @@ pub(super) fn known(
     if said.is_none() && found.is_none() {
         return None;
     }
+    let proven = found.map(|found| found.kind).filter(|kind| *kind == ContractKind::Asset);
     Some(Contract {
         id,
         origin: said.and_then(|said| said.origin).or(found.map(|found| found.origin)),
-        kind: said.and_then(|said| said.kind).or(found.map(|found| found.kind)),
+        kind: proven.or(said.and_then(|said| said.kind)).or(found.map(|found| found.kind)),
         schema: reading.map(|reading| reading.choice.clone()),
     })
 }

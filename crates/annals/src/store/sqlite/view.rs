@@ -48,10 +48,12 @@ pub(super) fn read(connection: &Connection, id: ContractId, as_of: Option<FeedPo
         lowest_incident: incidents::lowest_ledger(connection, as_of)?,
         pins: ledgers::pins(connection)?,
     };
-    // What an operator says goes first; what was found is of the view's own position.
-    let wasm = match &named {
-        Some(named) if named.contract.kind.is_some() => named.was_wasm_at(as_of),
-        _ => found.is_some_and(|found| found.kind == ContractKind::Wasm),
+    // What an operator says goes first, unless it is of a contract that was found to be an asset's, whose id proves it.
+    // What was found is of the view's own position.
+    let wasm = match (found.map(|found| found.kind), &named) {
+        (Some(ContractKind::Asset), _) => false,
+        (_, Some(named)) if named.contract.kind.is_some() => named.was_wasm_at(as_of),
+        (kind, _) => kind == Some(ContractKind::Wasm),
     };
     Ok(Known {
         view,

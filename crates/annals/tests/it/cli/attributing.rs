@@ -162,6 +162,11 @@ fn a_contract_whose_schema_is_gone_from_the_file_waits_and_the_run_says_so() {
     assert_eq!(ran["waiting"], json!([token().to_string()]));
     let with = report(&[&["reattribute"], &own[..]].concat(), &fixture.data_dir()).ends_with(0).json();
     assert_eq!((&with["contracts"][0]["done"], &with["waiting"]), (&json!(true), &json!([])));
+    // Who verifies without the file does not vouch for the contract either.
+    let uncompared = |file: &[&str]| {
+        report(&[&["verify"], file].concat(), &fixture.data_dir()).ends_with(0).json()["uncompared"].clone()
+    };
+    assert_eq!([uncompared(&[]), uncompared(&own)], [json!(1), json!(0)]);
 }
 
 /// Counts what a run says of itself.

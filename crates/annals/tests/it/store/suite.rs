@@ -76,6 +76,7 @@ macro_rules! on_every_case {
                 declaring_a_contract_turns_no_page_that_was_begun_before_complete,
                 a_contract_that_nobody_named_is_in_scope_where_everything_is,
                 classic_events_are_missed_unless_the_contract_is_declared_to_have_none,
+                a_contract_that_was_found_to_be_an_assets_misses_classic_events_whatever_is_declared,
                 what_dropped_its_classic_events_is_complete_for_declared_contracts_alone,
             ];
             pages: [

@@ -24,7 +24,7 @@ pub(in crate::store::sqlite) fn audit(
     );
     let mut readers = Readers { connection, registry, schemas: HashMap::new() };
     let mut table = Table::new(connection)?;
-    let mut audited = Audited { next: None, wrong: Vec::new(), parties: 0, stored: None };
+    let mut audited = Audited { next: None, wrong: Vec::new(), parties: 0, stored: None, uncompared: 0 };
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![after.0, limit.max(1)])?;
     let mut read = 0;
@@ -44,6 +44,7 @@ pub(in crate::store::sqlite) fn audit(
     audited.next = last.filter(|_| read >= limit.max(1));
     if audited.next.is_none() {
         audited.stored = Some(readers.stored()?);
+        audited.uncompared = readers.uncompared()?;
     }
     Ok(audited)
 }
@@ -94,6 +95,18 @@ impl Readers<'_> {
             self.schemas.insert(contract, schema);
         }
         Ok(self.schemas.get(&contract).and_then(Option::as_ref))
+    }
+
+    /// How many contracts have a schema and cannot be audited.
+    fn uncompared(&mut self) -> Result<u64, StoreError> {
+        let sql = "/* audit::uncompared */ SELECT contract_id FROM contract_schemas WHERE until IS NULL";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut uncompared = 0;
+        while let Some(row) = rows.next()? {
+            uncompared += u64::from(self.schema(ContractId(row.get(0)?))?.is_none());
+        }
+        Ok(uncompared)
     }
 
     /// How many parties are stored of all events of contracts that can be audited.

@@ -260,6 +260,26 @@ fn an_archive_from_before_there_was_attribution_is_surveyed_once() {
     assert_eq!((known.origin, known.schema.unwrap().to_string()), (Some(seq(2)), "asset".to_owned()));
 }
 
+#[test]
+fn a_commit_that_changes_nothing_begins_no_schema_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, fence) = prepared(dir.path());
+    let created = || {
+        let mut ledgers = vec![ledger(14, ClassicEvents::Present, Vec::new())];
+        ledgers[0].creations = vec![Creation { contract: contract(), executable: Executable::Wasm }];
+        checked(ledgers)
+    };
+    store.commit(&created(), fence).unwrap();
+    // Whoever commits without having adopted its registry: twice, since a number that was not used up is given again.
+    let before = rows(&store, "contract_schemas");
+    let mut store = store;
+    for schemas in [OTHER_SCHEMAS, SCHEMAS, OTHER_SCHEMAS] {
+        store = store.with_registry(registry(schemas));
+        store.commit(&created(), fence).unwrap();
+        assert_eq!(rows(&store, "contract_schemas"), before);
+    }
+}
+
 /// How the database goes about a statement.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();

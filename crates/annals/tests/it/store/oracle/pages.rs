@@ -49,7 +49,8 @@ impl Oracle {
             end
         };
         let kind = declared.and_then(|declared| declared.kind);
-        let is_asset = kind.map_or(self.found_origin(contract).is_some(), |kind| kind == ContractKind::Asset);
+        let found_asset = self.found_origin(contract).is_some();
+        let is_asset = found_asset || kind == Some(ContractKind::Asset);
         let first = if is_asset { origin.max(self.start) } else { origin.or(self.start) };
         let watermark = end_of_run(first.unwrap_or(0));
         let first_run = if from.is_none() { scanned.first().and_then(|first| end_of_run(*first)) } else { None };
@@ -63,7 +64,7 @@ impl Oracle {
         let shown =
             |event: &&Event| event.contract_id == Some(contract) && ledgers.contains(&event.position.ledger().get());
         let events = self.events.iter().filter(shown).cloned().collect();
-        let wasm = declared.is_some_and(|declared| declared.kind == Some(ContractKind::Wasm));
+        let wasm = kind == Some(ContractKind::Wasm) && !found_asset;
         let whole = |number: &u32| {
             let row = self.ledgers.get(number).filter(|_| self.verified.contains(number));
             scanned.contains(number) && (wasm || row.is_some_and(|row| row.classic_events == ClassicEvents::Present))

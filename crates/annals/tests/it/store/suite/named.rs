@@ -1,7 +1,9 @@
 //! Contracts by name: those added later, and what operators say of them.
 
 use annals::store::{Bound, Contract, ContractKind, EventQuery, FeedPosition, PageQuery, Request, Store, StoreError};
-use annals_core::{Batch, ClassicEvents, ClassicPolicy, Event, IncompleteReason, LedgerSeq, Scope, ScopeKey};
+use annals_core::{
+    Batch, ClassicEvents, ClassicPolicy, Creation, Event, Executable, IncompleteReason, LedgerSeq, Scope, ScopeKey,
+};
 
 use crate::store::fixtures::*;
 use crate::store::reader::{events_of, first_page, judge};
@@ -154,6 +156,26 @@ pub fn classic_events_are_missed_unless_the_contract_is_declared_to_have_none(fi
     assert!(lacks(1, 20));
     store.declare(&declared(1, None, Some(ContractKind::Wasm)), fence).unwrap();
     assert_eq!(cases.map(|(from, to)| lacks(from, to)), [false; 10]);
+}
+
+pub fn a_contract_that_was_found_to_be_an_assets_misses_classic_events_whatever_is_declared(
+    fixture: &mut dyn StoreFixture,
+) {
+    let store = fixture.store();
+    let fence = begin(store, 1, 9);
+    store.declare(&declared(2, None, Some(ContractKind::Wasm)), fence).unwrap();
+    let mut ledgers: Vec<_> = (1..=9).map(|number| ledger(number, Absent)).collect();
+    ledgers[2].creations =
+        [1, 2].map(|number| Creation { contract: contract(number), executable: Executable::Asset }).to_vec();
+    store.commit(&batch_of(Scope::All, ledgers), fence).unwrap();
+    store.declare(&declared(1, None, Some(ContractKind::Wasm)), fence).unwrap();
+    for number in [1, 2] {
+        let page = store.page(&first_page(contract(number), Some(seq(1)), Some(seq(9)), 5)).unwrap();
+        assert_eq!(judge(&page).reason, Some(IncompleteReason::ClassicEventsAbsent), "{number}");
+        assert_eq!(page.view.contract.and_then(|known| known.kind), Some(ContractKind::Asset), "{number}");
+    }
+    let kinds: Vec<_> = store.contracts().unwrap().into_iter().map(|known| known.kind).collect();
+    assert_eq!(kinds, [Some(ContractKind::Asset); 2]);
 }
 
 pub fn what_dropped_its_classic_events_is_complete_for_declared_contracts_alone(fixture: &mut dyn StoreFixture) {
