@@ -11,8 +11,11 @@ export async function load(wasm) {
   return (bundle, anchor) => {
     const utf8 = new TextEncoder();
     const bytes = typeof bundle === "string" ? utf8.encode(bundle) : bundle;
-    const name = utf8.encode(anchor ? `${anchor.ledger}:${anchor.hash}` : "");
+    if (!(bytes instanceof Uint8Array)) throw new TypeError("a bundle is a string or a Uint8Array");
+    // An anchor that is null or empty is a mistake, and must not pass for none.
+    const name = utf8.encode(anchor === undefined ? "" : `${anchor.ledger}:${anchor.hash}`);
     const start = input(bytes.length + name.length) >>> 0;
+    if (start === 0) throw new RangeError("the bundle is longer than the memory that there is");
     // The memory may have grown, which leaves earlier views of it empty.
     new Uint8Array(memory.buffer, start).set(bytes);
     new Uint8Array(memory.buffer, start + bytes.length).set(name);

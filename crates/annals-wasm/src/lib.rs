@@ -26,11 +26,16 @@ fn with<T>(work: impl FnOnce(&mut Buffers) -> T) -> T {
     work(&mut BUFFERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Makes room for `length` bytes and tells where; what was there is gone.
+/// Makes room for `length` bytes and tells where, 0 where the memory has no such room; what was there is gone.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     with(|buffers| {
-        buffers.input = vec![0; length];
+        buffers.input = Vec::new();
+        // A panic here would leave the buffers locked for good.
+        if buffers.input.try_reserve_exact(length).is_err() {
+            return core::ptr::null_mut();
+        }
+        buffers.input.resize(length, 0);
         buffers.input.as_mut_ptr()
     })
 }

@@ -48,6 +48,46 @@ fn package(folder: &Path) {
     }
 }
 
+/// What is no bundle, no anchor, or more than the memory holds is an error, and the module goes on.
+const MISUSED: &str = r#"
+import assert from "node:assert";
+import { readFile } from "node:fs/promises";
+import { load } from "./index.js";
+const wasm = await readFile("annals_proof.wasm");
+const check = await load(wasm);
+const text = (await readFile("proof.json", "utf8")).trimEnd();
+const bytes = new TextEncoder().encode(text);
+for (const bundle of [text, bytes, Buffer.from(text)]) assert.equal(check(bundle).verdict, "proved");
+for (const bundle of [undefined, bytes.buffer, new DataView(bytes.buffer), Uint16Array.from(bytes), [...bytes], {}])
+  assert.throws(() => check(bundle), TypeError);
+for (const anchor of [null, "", 0, false, {}, "1:00", { ledger: 1 }]) assert.throws(() => check(text, anchor), TypeError);
+const { input, check: raw } = (await WebAssembly.instantiate(wasm, {})).instance.exports;
+assert.equal(input(0xfffffff0), 0);
+assert.equal(raw(0xfffffff0, 0), 0);
+assert.notEqual(input(4), 0);
+assert.notEqual(raw(4, 0), 0);
+"#;
+
+#[test]
+fn a_module_that_is_misused_says_so_and_goes_on() {
+    if !is_possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    package(folder.path());
+    let network = Network::new("a network of wallets");
+    let transfer = EventPlan::transfer(contract(1), account(1), account(2), 1);
+    let plan = LedgerPlan::new(vec![TxPlan::invocation(contract(1), vec![transfer])]);
+    let built = ChainBuilder::new(&network, LedgerSeq::new(100).unwrap(), 1, Format::V2Meta4).push(&plan);
+    let ledger = check_ledger(&built.xdr, &network).unwrap();
+    let material = LedgerMaterial { seq: ledger.seq, header_xdr: ledger.header_xdr, material: Some(ledger.proof) };
+    let bundle = ledgers_bundle(&network, contract(1), &[material], &Above::default()).unwrap();
+    fs::write(folder.path().join("proof.json"), bundle).unwrap();
+    fs::write(folder.path().join("misused.js"), MISUSED).unwrap();
+    let output = Command::new("node").arg("misused.js").current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
 #[test]
 fn the_module_in_node_says_what_the_library_says() {
     if !is_possible() {

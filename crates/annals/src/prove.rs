@@ -34,8 +34,8 @@ pub enum ProveError {
         /// Its id.
         id: Position,
     },
-    /// The ledger was not scanned, or not for every contract.
-    #[error("ledger {ledger} was not scanned for every contract, so that nothing can be said")]
+    /// The ledger was not scanned, or not for every event of every contract.
+    #[error("ledger {ledger} was not scanned for every event of every contract, so that nothing can be said")]
     NotCovered {
         /// The ledger.
         ledger: LedgerSeq,

@@ -43,7 +43,8 @@ pub struct LedgerMaterial {
 pub enum BuildFault {
     /// The archive keeps no proof material of a ledger.
     #[error(
-        "the archive keeps no proof material of ledger {ledger}: it holds no committed event of the archive's scope"
+        "the archive keeps no proof material of ledger {ledger}, only that of ledgers in which it found a committed event \
+         of a contract that it scanned them for"
     )]
     NoMaterial {
         /// The ledger.

@@ -5,7 +5,7 @@ use crate::hash::LedgerHash;
 use crate::ledger_seq::LedgerSeq;
 use crate::position::Position;
 
-use super::verdict::FeeEvidence;
+use super::verdict::{Anchor, FeeEvidence};
 
 /// What in a bundle does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -263,8 +263,11 @@ impl Undecided {
 
 fn words(fee: Option<&FeeEvidence>) -> String {
     fee.map(|fee| {
-        let FeeEvidence { charged, events, tx_hash, .. } = fee;
-        format!("; the {events} fee events sum to the {charged} stroops that transaction {tx_hash} was charged")
+        let FeeEvidence { charged, events, tx_hash, anchor: Anchor { ledger, hash, .. }, .. } = fee;
+        format!(
+            "; relative to ledger {ledger} {hash}, the {events} fee events sum to the {charged} stroops that transaction \
+             {tx_hash} was charged"
+        )
     })
     .unwrap_or_default()
 }

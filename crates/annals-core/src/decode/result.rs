@@ -65,13 +65,17 @@ fn outcome(result: &TransactionResultResult) -> (bool, &[OperationResult]) {
     match result {
         TransactionResultResult::TxSuccess(operations) => (true, operations.as_slice()),
         TransactionResultResult::TxFailed(operations) => (false, operations.as_slice()),
-        TransactionResultResult::TxFeeBumpInnerSuccess(pair) | TransactionResultResult::TxFeeBumpInnerFailed(pair) => {
-            match &pair.result.result {
-                InnerTransactionResultResult::TxSuccess(operations) => (true, operations.as_slice()),
-                InnerTransactionResultResult::TxFailed(operations) => (false, operations.as_slice()),
-                _ => (false, &[]),
-            }
-        }
+        TransactionResultResult::TxFeeBumpInnerSuccess(pair) => inner_outcome(&pair.result.result),
+        // The outer word counts, whatever the inner one says.
+        TransactionResultResult::TxFeeBumpInnerFailed(pair) => (false, inner_outcome(&pair.result.result).1),
+        _ => (false, &[]),
+    }
+}
+
+fn inner_outcome(result: &InnerTransactionResultResult) -> (bool, &[OperationResult]) {
+    match result {
+        InnerTransactionResultResult::TxSuccess(operations) => (true, operations.as_slice()),
+        InnerTransactionResultResult::TxFailed(operations) => (false, operations.as_slice()),
         _ => (false, &[]),
     }
 }

@@ -173,10 +173,14 @@ def results_of(value, header):
 
 def operations_of(pair):
     """Whether a transaction succeeded, and the results of its operations."""
-    result = pair.result.result
-    if result.inner_result_pair is not None:
-        result = result.inner_result_pair.result.result
-    return result.code == xdr.TransactionResultCode.txSUCCESS, result.results or []
+    outer = pair.result.result
+    inner = outer.inner_result_pair
+    if inner is None:
+        return outer.code == xdr.TransactionResultCode.txSUCCESS, outer.results or []
+    result = inner.result.result
+    codes = (outer.code, result.code)
+    success = (xdr.TransactionResultCode.txFEE_BUMP_INNER_SUCCESS, xdr.TransactionResultCode.txSUCCESS)
+    return codes == success, result.results or []
 
 
 def success_of(operation):
@@ -353,7 +357,7 @@ def check(data, given):
     except UnicodeEncodeError as error:
         raise Refuted("no text") from error
     demand(again == data, "not the text of its content")
-    demand(bundle.get("kind") in KINDS, "an unknown kind")
+    demand(type(bundle.get("kind")) is str and bundle["kind"] in KINDS, "an unknown kind")
     return KINDS[bundle["kind"]](bundle, given)
 
 

@@ -1,7 +1,7 @@
 //! `annals check`.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use annals_core::bundle::{Anchor, BUNDLE_BYTES_MAX, Proved, ProvedClaim, is_checkpoint};
@@ -16,6 +16,7 @@ const AFTER_HELP: &str = "\
 Examples:
   annals check proof.json
   annals check proof.json --anchor 63092991:5d0c…
+  annals prove 0270982294110212096-0000000000 | annals check -
   annals check proof.json --json | jq -r '.events[].id'
 
 Nothing but the file is read: no archive, no network. With --anchor, the hash of a ledger that you trust, the answer is
@@ -31,7 +32,7 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Arguments {
-    /// The bundle
+    /// The bundle; - is stdin
     file: PathBuf,
     /// The hash of a ledger that you trust, at or above those of the bundle's claim
     #[arg(long, value_name = "LEDGER:HASH", value_parser = parse_anchor)]
@@ -61,12 +62,15 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, C
     })
 }
 
-/// Reads a file up to where no bundle reaches.
+/// Reads a file, or stdin, up to where no bundle reaches.
 fn read(path: &Path) -> Result<Vec<u8>, CliError> {
-    let failed = |source| CliError::Unreadable { path: path.to_path_buf(), source };
+    let bytes_max = BUNDLE_BYTES_MAX as u64 + 2;
     let mut bundle = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(BUNDLE_BYTES_MAX as u64 + 2).read_to_end(&mut bundle).map_err(failed)?;
+    let read = match path.as_os_str() == "-" {
+        true => io::stdin().lock().take(bytes_max).read_to_end(&mut bundle),
+        false => File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut bundle)),
+    };
+    read.map_err(|source| CliError::Unreadable { path: path.to_path_buf(), source })?;
     Ok(bundle)
 }
 

@@ -227,5 +227,8 @@ fn the_verdict_is_written_as_the_documents_say() {
     let verdict = json(&archive.explain(fee, true));
     assert_eq!((&verdict["verdict"], &verdict["code"]), (&"undecided".into(), &"NOT_COMMITTED".into()));
     assert_eq!(verdict["fee"]["tx_hash"], fee.tx_hash.to_string());
+    let (ledger, hash) = archive.name(0);
+    let said = verdict["message"].as_str().unwrap();
+    assert!(said.contains(&format!("relative to ledger {ledger} {hash}, ")), "{said}");
     assert!(is_checkpoint(LedgerSeq::new(63).unwrap()) && !is_checkpoint(LedgerSeq::new(64).unwrap()));
 }

@@ -4,7 +4,7 @@ use annals_core::bundle::{HEADERS_ABOVE_MAX, ProvedClaim};
 use annals_core::hash::sha256;
 use annals_core::{Event, LedgerHash, Position, ProofClass, ProofVerdict, Stage, check_proof};
 use annals_sim::value::contract;
-use annals_sim::{EventPlan, Format, InvocationPlan, LedgerPlan, TxPlan};
+use annals_sim::{EnvelopeForm, EventPlan, Format, InvocationPlan, LedgerPlan, TxPlan};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -107,6 +107,34 @@ fn an_event_that_its_invocation_did_not_emit_is_refuted() {
     let above = decoded(&archive.prove(event, 1), "/above/headers/0");
     let under = set(&forged, "/above/headers", &[b"[", quoted(&above).as_slice(), b"]"].concat());
     assert_eq!(word(&under, None), "BROKEN_LINK");
+}
+
+/// Bundles of an event and of a ledger, sound but for the outer word of the fee bump that holds the invocation: failed.
+pub fn failed_bumps() -> [Vec<u8>; 2] {
+    let bump = TxPlan::invocation(contract(1), vec![transfer(1, 2)]).in_envelope(EnvelopeForm::FeeBump);
+    let archive = Archive::planned(Format::V2Meta4, &[LedgerPlan::new(vec![bump])]);
+    let event = archive.events(ProofClass::Committed).next().unwrap();
+    let bundles = [(archive.prove(event, 0), "/ledger"), (archive.prove_all(contract(1), 0..1, 0), "/ledgers/0")];
+    bundles.map(|(bundle, ledger)| {
+        assert!(is_proved(&bundle, None));
+        let (header, results) = (format!("{ledger}/header"), format!("{ledger}/results"));
+        let sound = decoded(&bundle, &results);
+        let mut failed = sound.clone();
+        // Behind the count, the transaction's hash and its fee: txFEE_BUMP_INNER_SUCCESS, txFEE_BUMP_INNER_FAILED.
+        let word = &mut failed[44..48];
+        assert_eq!(word, 1_i32.to_be_bytes());
+        word.copy_from_slice(&(-13_i32).to_be_bytes());
+        let [old, new] = [&sound, &failed].map(|results| hex::encode(sha256(&[results])));
+        let named = hex::decode(hex::encode(decoded(&bundle, &header)).replace(&old, &new)).unwrap();
+        let hash = LedgerHash(sha256(&[&named]));
+        let forged = with_bytes(&with_bytes(&bundle, &results, &failed), &header, &named);
+        set(&forged, "/above/anchor/hash", format!("\"{hash}\"").as_bytes())
+    })
+}
+
+#[test]
+fn a_fee_bump_that_failed_commits_to_nothing_whatever_its_inner_result_says() {
+    assert_eq!(failed_bumps().map(|bundle| word(&bundle, None)), ["NO_INVOCATION", "INVOCATIONS"]);
 }
 
 #[test]

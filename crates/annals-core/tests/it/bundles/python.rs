@@ -9,7 +9,8 @@ use annals_sim::value::contract;
 use annals_sim::{Rng, random_chain};
 
 use super::forge::Archive;
-use super::json_text::{nodes, rearranged, replaced};
+use super::json_text::{nodes, rearranged, replaced, set};
+use super::lies::failed_bumps;
 use super::pubnet::lake;
 use crate::built::{first, mixes, network};
 
@@ -111,6 +112,8 @@ fn another_checker_agrees_on_sound_and_on_damaged_bundles() {
             cases.extend(rearranged(bundle).into_iter().map(|text| (text, None)));
         }
     }
+    let of_no_kind = set(&cases[0].0, "/kind", b"[]");
+    cases.extend(failed_bumps().into_iter().chain([of_no_kind]).map(|text| (text, None)));
     let [proved, refuted, undecided] = agree(&python, &cases);
     assert!(proved > 100 && refuted > 500 && undecided > 100, "{proved} {refuted} {undecided}");
 }

@@ -95,6 +95,9 @@ fn a_proof_checks_without_its_archive_and_its_lake() {
         assert_eq!((&verdict["verdict"], &verdict["anchor"]["given"]), (&"proved".into(), &true.into()));
         assert_eq!(verdict["events"][0]["id"], id);
     }
+    let piped = |file: &Path| Ran::of(annals(["check", "-"]).stdin(fs::File::open(file).unwrap()));
+    assert_eq!(piped(&file).ends_with(0).stdout, ran.stdout);
+    piped(Path::new("/dev/null")).ends_with(3);
     let below = check(&file, &["--anchor", &archive.anchor(109)]).ends_with(1);
     assert!(below.stdout.starts_with("not decidable: "), "{}", below.stdout);
     let other = format!("127:{}", archive.ledger(126).hash);
