@@ -1,4 +1,5 @@
-//! What readers are told over HTTP: routes under `/v1`, and whether the process is alive.
+//! What readers are told over HTTP: routes under `/v1`, whether the process is alive and the archive to be relied on,
+//! and a page that says what this is.
 //!
 //! Nothing here writes. Each answer is made of one read of the store, or of reads whose facts cannot contradict
 //! each other; a page and what judges it are of one snapshot. The store blocks, so its verbs run on threads of
@@ -20,6 +21,7 @@ use tower_http::compression::{CompressionLayer, CompressionLevel};
 
 use crate::clock::Clock;
 use crate::config::AllowedOrigins;
+use crate::readiness::Place;
 use crate::store::{Store, StoreError};
 
 mod answer;
@@ -33,6 +35,7 @@ mod event;
 mod events;
 mod front;
 mod health;
+mod index;
 mod judge;
 mod ledger;
 mod limits;
@@ -41,6 +44,7 @@ mod page;
 mod proof;
 mod query;
 mod reads;
+mod ready;
 mod route;
 mod value;
 
@@ -64,11 +68,12 @@ struct Api {
     allowed_origins: AllowedOrigins,
     limits: Limits,
     document: String,
+    place: Place,
 }
 
 /// A server over one archive that has not begun yet.
 pub struct Server {
-    api: Arc<Api>,
+    api: Api,
 }
 
 impl Server {
@@ -85,14 +90,22 @@ impl Server {
         let cursors = CursorKey::new(store.cursor_key()?);
         let reads = Reads::new(store, &limits);
         let document = format!("{:#}\n", openapi::document());
-        Ok(Self { api: Arc::new(Api { reads, clock, cursors, allowed_origins, limits, document }) })
+        let place = Place::nowhere();
+        Ok(Self { api: Api { reads, clock, cursors, allowed_origins, limits, document, place } })
+    }
+
+    /// Says where the store lies and who fills it, which tells readers whether it can be relied on.
+    #[must_use]
+    pub fn in_place(mut self, place: Place) -> Self {
+        self.api.place = place;
+        self
     }
 
     /// Answers whoever connects until `stop` comes, then lets the requests that run end. Needs a runtime with
     /// network and time.
     pub async fn run(self, listener: TcpListener, stop: impl Future<Output = ()>) {
         let limits = self.api.limits;
-        connection::serve(listener, router(self.api), limits, stop).await;
+        connection::serve(listener, router(Arc::new(self.api)), limits, stop).await;
     }
 }
 
@@ -105,7 +118,9 @@ fn router(api: Arc<Api>) -> Router {
         .route(route::EVENT_PROOF.path, get(proof::of_event))
         .route(route::LEDGER_PROOF.path, get(proof::of_ledgers))
         .route(route::DOCUMENT.path, get(document))
-        .route(route::HEALTHZ.path, get(health::alive));
+        .route(route::HEALTHZ.path, get(health::alive))
+        .route(route::READYZ.path, get(ready::get))
+        .route(route::INDEX.path, get(index::get));
     for (route, handler) in [
         (&route::EVENTS, get(events::list)),
         (&route::ACCOUNT_EVENTS, get(events::list_of_account)),

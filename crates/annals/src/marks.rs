@@ -148,6 +148,7 @@ mod tests {
             verified: coverage.first().map(|(_, held)| held.clone()).unwrap_or_default(),
             coverage,
             latest_ledger,
+            grown_ms: None,
             events: Census::default(),
             gaps: gaps.iter().map(gap).collect(),
             open_incidents: 0,
@@ -156,6 +157,7 @@ mod tests {
             pins: Vec::new(),
             quarantined: 0,
             unattributed: Vec::new(),
+            freshness: None,
         }
     }
 

@@ -12,13 +12,15 @@ use annals_core::{
 
 mod account;
 mod error;
+mod freshness;
 mod page;
 pub mod sqlite;
 
 pub use account::{Audited, CheckpointAnswer, CheckpointQuery, JudgedWindow, PageEvent, Reattributed, Unattributed};
 pub use error::StoreError;
+pub use freshness::{DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, UNKNOWN_PROTOCOL};
 pub use page::{Bound, Contract, ContractKind, ContractView, EventFilter, EventLookup, Order, Page, PageQuery};
-pub use sqlite::SqliteStore;
+pub use sqlite::{ArchiveBytes, SqliteStore};
 
 pub use annals_core::registry::NO_SCHEMA;
 
@@ -166,6 +168,9 @@ pub struct Status {
     pub verified: Coverage,
     /// The highest ledger that is covered under any key.
     pub latest_ledger: Option<LedgerSeq>,
+    /// When the archive last grew by a higher ledger than any before, Unix milliseconds; none before the first, and
+    /// at least so long ago where only later commits are remembered.
+    pub grown_ms: Option<u64>,
     /// Stored events by proof class.
     pub events: Census,
     /// Asked-for ledgers that are missing.
@@ -182,6 +187,8 @@ pub struct Status {
     pub quarantined: u64,
     /// The contracts whose events were not all read with their schema yet; see [`Store::reattribute`].
     pub unattributed: Vec<ContractId>,
+    /// What whoever follows the network last said of itself; none where nobody ever did.
+    pub freshness: Option<Freshness>,
 }
 
 impl Status {
@@ -297,6 +304,14 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::UnknownIncident`] when there is no open incident of this number.
     fn resolve_incident(&self, id: u64, note: Option<&str>, fence: Fence) -> Result<(), StoreError>;
+
+    /// Notes what a follower says of itself, in place of what was said before. The tip's age goes on from where the
+    /// same ledger was first noted, and no time but that of a close is kept behind the sign of life. Uses no feed
+    /// position.
+    ///
+    /// # Errors
+    /// [`StoreError::StaleFence`].
+    fn note_freshness(&self, freshness: &Freshness, fence: Fence) -> Result<(), StoreError>;
 
     /// All incidents, oldest first.
     ///

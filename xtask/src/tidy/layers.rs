@@ -17,8 +17,9 @@ const CLOCK_CALLS: [[&str; 4]; 3] =
     [["thread", ":", ":", "sleep"], ["Timestamp", ":", ":", "now"], ["Zoned", ":", ":", "now"]];
 
 /// The rooms of crates/annals by layer, as in ARCHITECTURE.md; what is not named is no room.
-const ROOMS: [(&str, u8); 12] = [
+const ROOMS: [(&str, u8); 14] = [
     ("clock", 1),
+    ("disk", 1),
     ("source", 1),
     ("store", 1),
     ("backfill", 2),
@@ -26,6 +27,7 @@ const ROOMS: [(&str, u8); 12] = [
     ("verify", 2),
     ("prove", 2),
     ("marks", 2),
+    ("readiness", 2),
     ("config", 2),
     ("api", 3),
     ("cli", 4),

@@ -104,6 +104,7 @@ fn of(
         Some(seq) => ledger::row(store, seq)?.map(|ledger| ledger.close_time_ms),
         None => None,
     };
+    let tip = status.freshness.as_ref().and_then(|said| said.tip);
     Ok(Health {
         contract_id: None,
         network: status.passphrase.as_deref().map(|passphrase| Network::new(passphrase).to_string()),
@@ -111,8 +112,8 @@ fn of(
         latest_ledger: coverage.latest().map(LedgerSeq::get),
         ingested_through: ingested.map(LedgerSeq::get),
         verified_through: through(&coverage.intersection(&status.verified)).map(LedgerSeq::get),
-        tip_ledger: None,
-        tip_age_seconds: None,
+        tip_ledger: tip.map(|tip| tip.ledger.get()),
+        tip_age_seconds: tip.map(|tip| tip.age_ms(now_ms) / 1000),
         lag_seconds: closed.map(|closed_ms| now_ms.saturating_sub(closed_ms) / 1000),
         start_ledger: status.start.map(LedgerSeq::get),
         origin_ledger: None,

@@ -66,6 +66,10 @@ fn path_item(route: &Route, operation: String) -> Value {
         if status == StatusCode::METHOD_NOT_ALLOWED {
             response["headers"] = json!({ "allow": { "schema": { "const": "GET, HEAD, OPTIONS" }, "required": true } });
         }
+        if route.fails && status == StatusCode::SERVICE_UNAVAILABLE {
+            let schemas = [reference(route.answer), reference("Error")];
+            response["content"]["application/json"]["schema"] = json!({ "anyOf": schemas });
+        }
         responses.insert(status.as_str().to_owned(), response);
     }
     json!({

@@ -101,12 +101,25 @@ impl Reads {
     /// # Errors
     /// [`Code::ArchiveUnreadable`], [`Code::Overloaded`].
     pub async fn probe(&self) -> Result<(), ApiError> {
-        let read = |store: &dyn Store| match store.cursor_key() {
-            Ok(_) => Ok(()),
-            Err(error) => {
+        let probe = |store: &dyn Store| store.cursor_key().map(|_| true);
+        if self.ask(probe, || false).await? { Ok(()) } else { Err(Code::ArchiveUnreadable.into()) }
+    }
+
+    /// Asks the archive for what whoever watches over it wants to know, beside the readers; `unreadable` stands for the
+    /// answer of one that cannot be read.
+    ///
+    /// # Errors
+    /// [`Code::Overloaded`], [`Code::Internal`] when the program fails.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+        unreadable: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let read = |store: &dyn Store| {
+            Ok(ask(store).unwrap_or_else(|error| {
                 log_failure("the archive cannot be read", &error);
-                Err(Code::ArchiveUnreadable.into())
-            }
+                unreadable()
+            }))
         };
         self.on(&self.probes, read).await
     }

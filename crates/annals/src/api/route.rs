@@ -32,6 +32,8 @@ pub(super) struct Route {
     pub codes: &'static [Code],
     /// Whether it reads the archive.
     pub reads: bool,
+    /// Whether its answer comes with 503 as well, beside errors.
+    pub fails: bool,
 }
 
 impl Route {
@@ -145,6 +147,7 @@ pub(super) const HEALTH: Route = Route {
     answer: "Health",
     codes: &[Code::BadContract, Code::ContractRequired, Code::UnknownContract],
     reads: true,
+    fails: false,
 };
 
 pub(super) const CONTRACTS: Route = Route {
@@ -158,6 +161,7 @@ pub(super) const CONTRACTS: Route = Route {
     answer: "Contracts",
     codes: &[],
     reads: true,
+    fails: false,
 };
 
 pub(super) const EVENTS: Route = Route {
@@ -172,6 +176,7 @@ pub(super) const EVENTS: Route = Route {
     answer: "EventPage",
     codes: &PAGE_CODES,
     reads: true,
+    fails: false,
 };
 
 pub(super) const ACCOUNT_EVENTS: Route = Route {
@@ -186,6 +191,7 @@ pub(super) const ACCOUNT_EVENTS: Route = Route {
     answer: "AccountEventPage",
     codes: &ACCOUNT_PAGE_CODES,
     reads: true,
+    fails: false,
 };
 
 pub(super) const CHECKPOINT: Route = Route {
@@ -200,6 +206,7 @@ pub(super) const CHECKPOINT: Route = Route {
     answer: "Checkpoint",
     codes: &ACCOUNT_CODES,
     reads: true,
+    fails: false,
 };
 
 pub(super) const REPLAY_WINDOW: Route = Route {
@@ -214,6 +221,7 @@ pub(super) const REPLAY_WINDOW: Route = Route {
     answer: "ReplayWindow",
     codes: &ACCOUNT_CODES,
     reads: true,
+    fails: false,
 };
 
 pub(super) const EVENT: Route = Route {
@@ -226,6 +234,7 @@ pub(super) const EVENT: Route = Route {
     answer: "Event",
     codes: &[Code::BadEventId, Code::EventNotFound, Code::LedgerNotCovered],
     reads: true,
+    fails: false,
 };
 
 pub(super) const LEDGER: Route = Route {
@@ -239,6 +248,7 @@ pub(super) const LEDGER: Route = Route {
     answer: "Ledger",
     codes: &[Code::BadLedger, Code::LedgerNotCovered, Code::NoLedgerRow],
     reads: true,
+    fails: false,
 };
 
 pub(super) const EVENT_PROOF: Route = Route {
@@ -252,6 +262,7 @@ pub(super) const EVENT_PROOF: Route = Route {
     answer: "ProofBundle",
     codes: &[Code::BadEventId, Code::EventNotFound, Code::LedgerNotCovered, Code::NotProvable],
     reads: true,
+    fails: false,
 };
 
 pub(super) const LEDGER_PROOF: Route = Route {
@@ -276,6 +287,7 @@ pub(super) const LEDGER_PROOF: Route = Route {
         Code::NotProvable,
     ],
     reads: true,
+    fails: false,
 };
 
 pub(super) const DOCUMENT: Route = Route {
@@ -288,6 +300,7 @@ pub(super) const DOCUMENT: Route = Route {
     answer: "Document",
     codes: &[],
     reads: false,
+    fails: false,
 };
 
 pub(super) const HEALTHZ: Route = Route {
@@ -300,10 +313,40 @@ pub(super) const HEALTHZ: Route = Route {
     answer: "Alive",
     codes: &[Code::ArchiveUnreadable],
     reads: true,
+    fails: false,
 };
 
-/// Every route.
-pub(super) const ALL: [&Route; 12] = [
+pub(super) const READYZ: Route = Route {
+    path: "/readyz",
+    aliases: &[],
+    operation: "getReady",
+    about: "Whether the archive can be relied on now, part by part, for whoever watches over it: 503 where a part fails, \
+            which it names, else 200. `degraded` says that something is missing, such as ledgers of a gap; every answer \
+            about events says for itself whether that touches it.",
+    in_path: &[],
+    in_query: &[],
+    answer: "Readiness",
+    codes: &[],
+    reads: true,
+    fails: true,
+};
+
+/// The page for people; it is in no document.
+pub(super) const INDEX: Route = Route {
+    path: "/",
+    aliases: &[],
+    operation: "getIndex",
+    about: "What this is, and where to go on.",
+    in_path: &[],
+    in_query: &[],
+    answer: "",
+    codes: &[],
+    reads: false,
+    fails: false,
+};
+
+/// Every route of the document.
+pub(super) const ALL: [&Route; 13] = [
     &HEALTH,
     &CONTRACTS,
     &EVENTS,
@@ -316,4 +359,5 @@ pub(super) const ALL: [&Route; 12] = [
     &LEDGER_PROOF,
     &DOCUMENT,
     &HEALTHZ,
+    &READYZ,
 ];

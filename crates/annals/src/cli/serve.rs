@@ -14,6 +14,7 @@ use super::outcome::Outcome;
 use super::{Context, EXIT_CODES, Json};
 use crate::api::{Limits, Server};
 use crate::config::{Flags, Key};
+use crate::readiness::Place;
 
 /// How long reads that nobody waits for any more may go on once the server has ended.
 const READS_GRACE: Duration = Duration::from_secs(1);
@@ -28,7 +29,7 @@ Examples:
   curl \"$token/accounts/GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ/checkpoint?at_ledger=63092991\"
 
 Reads beside a backfill in another process. The first line on stdout names the address; the API is described at
-/v1/openapi.json, and /healthz tells whether the archive can be read. SIGTERM or SIGINT ends it with 0, once the
+/v1/openapi.json, /healthz tells whether the archive can be read, and /readyz whether it can be relied on now. SIGTERM or SIGINT ends it with 0, once the
 requests that run are answered.";
 
 #[derive(Debug, clap::Args)]
@@ -66,7 +67,8 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let settings = &context.settings;
     let (address, origins) = (settings.listen()?, settings.allowed_origins()?);
     let store = Arc::new(context.open_reader()?);
-    let server = Server::new(store, Arc::clone(&context.clock), origins, Limits::default())?;
+    let place = Place::of(&store);
+    let server = Server::new(store, Arc::clone(&context.clock), origins, Limits::default())?.in_place(place);
     let runtime = Runtime::new().map_err(|source| CliError::Listen { address, source })?;
     let ended = runtime.block_on(serve(server, address, context));
     runtime.shutdown_timeout(READS_GRACE);

@@ -3,12 +3,18 @@
 use annals_core::{LedgerSeq, Network};
 use serde::Serialize;
 
+mod follower;
+mod storage;
+
+use self::follower::Follower;
+use self::storage::Storage;
 use super::error::CliError;
 use super::outcome::Outcome;
 use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json};
 use crate::marks::{self, Hole, Marks};
-use crate::store::{Status, Store as _};
+use crate::readiness::{Part, Place, Readiness};
+use crate::store::{SqliteStore, Status, Store as _};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -20,6 +26,10 @@ whose hashes and links held, latest_ledger the highest one held. Each is null un
 says what the chain hangs on: a ledger that an operator pinned, or the word of the source. unattributed_events counts
 the events in quarantine, which fit no shape of their contract's schema and so belong to no account; unattributed lists
 the contracts that wait for `annals reattribute`.
+readiness is what /readyz answers: each part, and the worst of them. tip_ledger is the network's last ledger as a source
+last told whoever follows it, and lag_seconds how long ago ingested_through closed. storage tells what the archive takes
+and what is free; bytes_a_day is what a ledger takes on average times the ledgers of a day as they close now, and null
+with less than 1000 ledgers, in which what the database takes of itself would count.
 A report ends with 0, whatever it says; `annals gaps` ends with 1 when ledgers that were asked for are missing.";
 
 #[derive(Debug, clap::Args)]
@@ -49,6 +59,12 @@ struct Report {
     pins: Vec<Pinned>,
     feed_position: u64,
     epoch: u64,
+    tip_ledger: Option<u32>,
+    tip_age_seconds: Option<u64>,
+    lag_seconds: Option<u64>,
+    follower: Option<Follower>,
+    readiness: Readiness,
+    storage: Storage,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,7 +90,10 @@ struct Pinned {
 }
 
 impl Report {
-    fn of(status: &Status) -> Self {
+    fn read(store: &SqliteStore, now_ms: u64) -> Result<Self, CliError> {
+        let status = &store.status()?;
+        let around = Place::of(store).look(store, status, now_ms)?;
+        let tip = status.freshness.as_ref().and_then(|said| said.tip);
         let marks = Marks::of(status);
         let name = |passphrase: &str| Network::PRESETS.iter().find(|(_, preset)| *preset == passphrase);
         let known = status.passphrase.as_deref().and_then(name).map(|(name, _)| (*name).to_owned());
@@ -86,7 +105,8 @@ impl Report {
             })
         });
         let events = status.events;
-        Self {
+        let ledgers = marks::covered_by_any(status).count();
+        Ok(Self {
             network: known,
             passphrase: status.passphrase.clone(),
             classic: status.passphrase.as_ref().map(|_| status.classic.as_str()),
@@ -94,7 +114,7 @@ impl Report {
             latest_ledger: status.latest_ledger.map(LedgerSeq::get),
             ingested_through: marks.ingested_through.map(LedgerSeq::get),
             verified_through: marks.verified_through.map(LedgerSeq::get),
-            ledgers: marks::covered_by_any(status).count(),
+            ledgers,
             events: Events {
                 total: events.total(),
                 committed: events.committed,
@@ -111,8 +131,20 @@ impl Report {
             pins: status.pins.iter().map(|pin| Pinned { ledger: pin.seq.get(), hash: pin.hash.to_string() }).collect(),
             feed_position: status.feed_position.0,
             epoch: status.epoch,
-        }
+            tip_ledger: tip.map(|tip| tip.ledger.get()),
+            tip_age_seconds: tip.map(|tip| tip.age_ms(now_ms) / 1000),
+            lag_seconds: closed_ms(store, marks.ingested_through)?.map(|closed| now_ms.saturating_sub(closed) / 1000),
+            follower: status.freshness.as_ref().map(|said| Follower::of(said, now_ms)),
+            readiness: Readiness::of(status, &around),
+            storage: Storage::of(store.bytes()?, ledgers, around.cadence, around.free_bytes, around.reserve_bytes),
+        })
     }
+}
+
+/// When a ledger closed, where it has a row.
+fn closed_ms(store: &SqliteStore, seq: Option<LedgerSeq>) -> Result<Option<u64>, CliError> {
+    let Some(seq) = seq else { return Ok(None) };
+    Ok(store.ledgers(seq, 1)?.first().filter(|row| row.seq == seq).map(|row| row.close_time_ms))
 }
 
 /// What the header chain hangs on: a pin, where one lies in the chain that ends with the highest verified ledger.
@@ -123,7 +155,7 @@ fn anchor(status: &Status) -> Option<&'static str> {
 
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let store = context.open_reader()?;
-    let report = Report::of(&store.status()?);
+    let report = Report::read(&store, context.clock.now_unix_ms())?;
     if context.output.is_json() {
         context.output.object(&report)?;
     } else {
@@ -175,6 +207,29 @@ impl Report {
         }
         let waiting = few(&self.unattributed, |contract| format!("{contract}: see `annals reattribute`"));
         lines.extend(waiting.map(|line| ("unattributed", line)));
+        lines.extend(self.freshness());
+        lines.extend(self.storage.lines());
+        lines.extend(self.readiness());
         lines
+    }
+
+    fn freshness(&self) -> Vec<(&'static str, String)> {
+        let ago = |seconds: Option<u64>| seconds.map_or("-".to_owned(), |seconds| format!("{} s", grouped(seconds)));
+        let mut lines = vec![("lag", ago(self.lag_seconds))];
+        if let Some(tip) = self.tip_ledger {
+            lines.push(("tip", format!("{tip}, {} old", ago(self.tip_age_seconds))));
+        }
+        lines.extend(self.follower.iter().flat_map(Follower::lines));
+        lines
+    }
+
+    fn readiness(&self) -> Vec<(&'static str, String)> {
+        let part = |part: &Part| {
+            let why = part.code.as_ref().zip(part.message.as_ref());
+            let why = why.map_or(String::new(), |(code, message)| format!(": {message} [{code}]"));
+            ("", format!("{} {}{why}", part.name, part.status.as_str()))
+        };
+        let worst = ("readiness", self.readiness.status.as_str().to_owned());
+        core::iter::once(worst).chain(self.readiness.parts.iter().map(part)).collect()
     }
 }

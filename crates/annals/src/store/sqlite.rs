@@ -21,8 +21,8 @@ use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
     Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
-    FeedPosition, Fence, GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError,
-    StoredLedger,
+    FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store,
+    StoreError, StoredLedger,
 };
 
 mod attribution;
@@ -31,6 +31,7 @@ mod contracts;
 mod events;
 mod failure;
 mod found;
+mod freshness;
 mod gaps;
 mod grants;
 mod incidents;
@@ -57,6 +58,15 @@ pub struct Migrated {
     pub from: u32,
     /// The version now.
     pub to: u32,
+}
+
+/// How many bytes an archive's files have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArchiveBytes {
+    /// Those of the database.
+    pub database: u64,
+    /// Those of its write-ahead log, which does not grow with the archive.
+    pub log: u64,
 }
 
 /// An archive in a folder: `annals.db`, and `annals.lock` for its writer.
@@ -123,6 +133,20 @@ impl SqliteStore {
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// The database's file.
+    #[must_use]
+    pub fn database_path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many bytes the archive takes.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`].
+    pub fn bytes(&self) -> Result<ArchiveBytes, StoreError> {
+        open::bytes(&self.path).map_err(open::while_reading)
     }
 
     /// What opening for writing did to the schema; none for a reader.
@@ -217,6 +241,10 @@ impl Store for SqliteStore {
         self.named(self.write_fenced(fence, |connection| incidents::resolve(connection, id, note, now_ms)))
     }
 
+    fn note_freshness(&self, freshness: &Freshness, fence: Fence) -> Result<(), StoreError> {
+        self.named(self.write_fenced(fence, |connection| freshness::note(connection, freshness)))
+    }
+
     fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
         self.read(incidents::all)
     }
@@ -233,6 +261,7 @@ impl Store for SqliteStore {
                 latest_ledger: coverage.iter().filter_map(|(_, coverage)| coverage.latest()).max(),
                 coverage,
                 verified,
+                grown_ms: state::grown_ms(connection)?,
                 events: state.events,
                 gaps: gaps::all(connection)?,
                 open_incidents: incidents::open_count(connection)?,
@@ -241,6 +270,7 @@ impl Store for SqliteStore {
                 pins: ledgers::pins(connection)?,
                 quarantined: attribution::quarantined_count(connection)?,
                 unattributed: schemas::waiting(connection)?,
+                freshness: freshness::get(connection)?,
             })
         })
     }

@@ -1,7 +1,7 @@
 //! The store's contract: one suite for every backend, an oracle beside it, and what only SQLite can get wrong.
 
 mod accounts;
-mod fixtures;
+pub mod fixtures;
 mod oracle;
 mod paging;
 mod people;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure;
-use super::schema;
+use super::{ArchiveBytes, schema};
 use crate::store::StoreError;
 
 /// The database's name in the data folder.
@@ -187,12 +187,30 @@ pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// The path of the write-ahead log of the database at `path`.
+fn log_path(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+/// How many bytes the database at `path` and its log have.
+pub(super) fn bytes(path: &Path) -> Result<ArchiveBytes, StoreError> {
+    let database = fs::metadata(path).map_err(|error| failure::file(path, error))?.len();
+    let log = log_path(path);
+    let log = match fs::metadata(&log) {
+        Ok(log) => log.len(),
+        // There is none while nobody writes.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(failure::file(&log, error)),
+    };
+    Ok(ArchiveBytes { database, log })
+}
+
 /// Empties a log that has outgrown its bound. Ordinary checkpoints do not wait for readers, so that readers which
 /// overlap without a pause could keep the log growing; this one waits, a little, and is tried after each commit.
 pub(super) fn bound_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let large = fs::metadata(&log).is_ok_and(|log| log.len() > u64::from(LOG_BYTES_MAX));
+    let large = fs::metadata(log_path(path)).is_ok_and(|log| log.len() > u64::from(LOG_BYTES_MAX));
     if !large {
         return Ok(());
     }

@@ -95,6 +95,14 @@ pub(super) fn advance(
     Ok(())
 }
 
+/// When the commit was made that brought the highest ledger, Unix milliseconds; the earliest remembered one that had
+/// it where that one is forgotten.
+pub(super) fn grown_ms(connection: &Connection) -> Result<Option<u64>, StoreError> {
+    let sql = "/* state::grown_ms */ SELECT committed_at_ms FROM cursor_history WHERE cursor_seq = \
+               (SELECT cursor_seq FROM indexer_state) ORDER BY feed_position LIMIT 1";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?)
+}
+
 /// Hands out a feed position for an operator's act that changes what later pages say of the same ledgers.
 pub(super) fn act_position(connection: &Connection) -> Result<u64, StoreError> {
     let sql = "/* state::act_position */ UPDATE indexer_state SET feed_position = feed_position + 1 \

@@ -87,7 +87,7 @@ fn failing(path: &str, code: &str) -> Reply {
     let limits = if code == "TIMED_OUT" { impatient() } else { Limits { answer: PATIENCE, ..impatient() } };
     let local = Local::over(fake.clone(), limits);
     match code {
-        "INTERNAL" if path == "/healthz" => fake.set_mood(Mood::Panics),
+        "INTERNAL" if ["/healthz", "/readyz"].contains(&path) => fake.set_mood(Mood::Panics),
         "INTERNAL" | "ARCHIVE_UNREADABLE" => fake.set_mood(Mood::Fails),
         _ => fake.close(),
     }

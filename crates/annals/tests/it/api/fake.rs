@@ -4,8 +4,8 @@ use std::sync::{Condvar, Mutex};
 
 use annals::store::{
     Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
-    FeedPosition, Fence, GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Status,
-    Store, StoreError, StoredLedger,
+    FeedPosition, Fence, Freshness, GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request,
+    Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -146,6 +146,10 @@ impl Store for Fake {
         unreachable!("readers write nothing")
     }
 
+    fn note_freshness(&self, _: &Freshness, _: Fence) -> Result<(), StoreError> {
+        unreachable!("readers write nothing")
+    }
+
     fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
         self.pass().map(|_| Vec::new())
     }
@@ -159,6 +163,7 @@ impl Store for Fake {
             coverage: vec![(ScopeKey::All, held())],
             verified: Coverage::new(),
             latest_ledger: Some(five()),
+            grown_ms: None,
             events: Census::default(),
             gaps: Vec::new(),
             open_incidents: 0,
@@ -167,6 +172,7 @@ impl Store for Fake {
             pins: Vec::new(),
             quarantined: 0,
             unattributed: Vec::new(),
+            freshness: None,
         })
     }
 

@@ -50,7 +50,7 @@ fn every_page_of_a_browser_may_read_v1_and_nothing_else() {
         assert_eq!(reply.header("access-control-allow-origin"), Some("*"), "{path}");
         assert_eq!(reply.header("vary"), None, "{path}");
     }
-    for path in ["/healthz", "/", "/v1x", "/V1/health"] {
+    for path in ["/healthz", "/readyz", "/", "/v1x", "/V1/health"] {
         assert_eq!(whole().request("GET", path, &origin).header("access-control-allow-origin"), None, "{path}");
     }
     let preflight = [("origin", "https://wallet.example"), ("access-control-request-method", "GET")];

@@ -8,8 +8,9 @@ use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 
 use annals::api::{Limits, Server};
-use annals::clock::SystemClock;
+use annals::clock::{Clock, SystemClock};
 use annals::config::AllowedOrigins;
+use annals::readiness::Place;
 use annals::store::Store;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -109,7 +110,12 @@ pub struct Local {
 
 impl Local {
     pub fn over(store: Arc<dyn Store>, limits: Limits) -> Self {
-        let server = Server::new(store, Arc::new(SystemClock::new()), AllowedOrigins::Any, limits).unwrap();
+        Self::in_place(store, Arc::new(SystemClock::new()), limits, Place::nowhere())
+    }
+
+    /// The same by another clock, over a store of which it is known where it lies.
+    pub fn in_place(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, place: Place) -> Self {
+        let server = Server::new(store, clock, AllowedOrigins::Any, limits).unwrap().in_place(place);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();

@@ -7,7 +7,7 @@ use annals::clock::SystemClock;
 use annals::store::SqliteStore;
 
 use crate::binary::{Ran, annals, backfill, report};
-use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, names, write_lake_of};
+use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, lasting, names, write_lake_of};
 
 const CONTRACT: &str = "CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA";
 const READING_VERBS: [&[&str]; 13] = [
@@ -89,10 +89,10 @@ fn another_network_is_refused_before_any_write() {
     fails(Ran::of(&mut other), 3, "NETWORK_MISMATCH");
     assert!(!fixture.data_dir().exists(), "a manifest of another network leaves no trace");
     fixture.backfill(RANGE).ends_with(0);
-    let before = report(&["status"], &fixture.data_dir()).json();
+    let before = lasting(report(&["status"], &fixture.data_dir()).json());
     fs::remove_file(fixture.lake_path().join(".config.json")).unwrap();
     fails(Ran::of(&mut other), 3, "NETWORK_MISMATCH");
-    assert_eq!(report(&["status"], &fixture.data_dir()).json(), before);
+    assert_eq!(lasting(report(&["status"], &fixture.data_dir()).json()), before);
 }
 
 #[test]

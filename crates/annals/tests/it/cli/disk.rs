@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::binary::{Ran, annals, report};
-use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, names, write_lake};
+use crate::cli::fixture::{Fixture, PASSPHRASE, RANGE, lasting, names, write_lake};
 
 /// The user and group `nobody`.
 const NOBODY: &str = "65534";
@@ -60,10 +60,10 @@ fn an_archive_that_cannot_be_written_is_read_and_refuses_to_be_filled() {
         fs::set_permissions(data_dir.join(name), fs::Permissions::from_mode(0o444)).unwrap();
     }
     fs::set_permissions(&data_dir, fs::Permissions::from_mode(0o555)).unwrap();
-    let before = report(&["status"], &data_dir).json();
+    let before = lasting(report(&["status"], &data_dir).json());
     let data_dir = text(&data_dir);
     let status = Ran::of(&mut unprivileged(&fixture, &["status", "--json", "--data-dir", &data_dir])).ends_with(0);
-    assert_eq!(status.json(), before);
+    assert_eq!(lasting(status.json()), before);
     let lake = text(&fixture.lake_path());
     let ran = Ran::of(&mut unprivileged(&fixture, &backfill_args(&lake, &data_dir))).ends_with(1);
     assert!(ran.stderr.lines().last().unwrap().ends_with("[READ_ONLY]"), "{ran:?}");

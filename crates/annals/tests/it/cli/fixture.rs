@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use annals_core::{LedgerSeq, Network};
 use annals_sim::{Ending, Format, LakeLayout, LakeWriter, Mix, random_chain};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::binary::{Ran, backfill};
@@ -74,4 +75,12 @@ pub fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+/// A report of `annals status` without what changes with time and the machine.
+pub fn lasting(mut status: Value) -> Value {
+    for field in ["lag_seconds", "storage"] {
+        assert!(status.as_object_mut().unwrap().remove(field).is_some(), "{field}");
+    }
+    status
 }

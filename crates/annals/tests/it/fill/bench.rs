@@ -11,8 +11,8 @@ use annals::source::{
 };
 use annals::store::{
     Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
-    FeedPosition, Fence, GapFailure, Incident, Page, PageQuery, Pin, Plan, Reattributed, Request, SqliteStore, Status,
-    Store, StoreError, StoredLedger,
+    FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Pin, Plan, Reattributed, Request,
+    SqliteStore, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -177,6 +177,10 @@ impl Store for WatchedStore {
 
     fn resolve_incident(&self, id: u64, note: Option<&str>, fence: Fence) -> Result<(), StoreError> {
         self.inner.resolve_incident(id, note, fence)
+    }
+
+    fn note_freshness(&self, freshness: &Freshness, fence: Fence) -> Result<(), StoreError> {
+        self.inner.note_freshness(freshness, fence)
     }
 
     fn incidents(&self) -> Result<Vec<Incident>, StoreError> {

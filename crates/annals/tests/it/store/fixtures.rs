@@ -90,7 +90,7 @@ pub fn tx_hash(ledger: LedgerSeq, tx_order: u32) -> TxHash {
     TxHash(sha256(&[b"transaction", &ledger.get().to_be_bytes(), &tx_order.to_be_bytes()]))
 }
 
-fn close_time_ms(ledger: LedgerSeq) -> u64 {
+pub fn close_time_ms(ledger: LedgerSeq) -> u64 {
     1_600_000_000_000 + u64::from(ledger.get()) * 5_000
 }
 

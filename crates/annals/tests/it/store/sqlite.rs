@@ -4,6 +4,7 @@ mod audit;
 mod bad_input;
 mod concurrency;
 mod full_disk;
+mod growth;
 mod journal;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@ pub mod chain;
 pub mod commits;
 pub mod field;
 pub mod filters;
+pub mod freshness;
 pub mod gaps;
 pub mod named;
 pub mod pages;
@@ -61,6 +62,13 @@ macro_rules! on_every_case {
                 topics_of_many_kilobytes_are_told_apart_by_their_last_byte,
                 a_filter_that_no_index_serves_ends_its_page_early_and_goes_on,
                 a_page_begun_before_an_upgrade_finds_events_by_the_topics_they_had,
+            ];
+            freshness: [
+                what_a_follower_says_replaces_what_it_said_before_and_is_there_after_a_restart,
+                the_follower_without_the_lease_says_nothing,
+                saying_that_one_lives_uses_no_feed_position_and_changes_no_page,
+                a_tip_that_is_only_repeated_grows_old,
+                no_time_but_that_of_a_close_is_kept_behind_the_sign_of_life,
             ];
             gaps: [
                 b5_a_fill_that_fails_stays_listed_with_its_attempts_and_nothing_is_dropped,

@@ -1,0 +1,62 @@
+//! Where an archive lies, and what that place says.
+
+use std::path::PathBuf;
+
+use super::{Cadence, Readiness, Surroundings};
+use crate::disk;
+use crate::store::{SqliteStore, Status, Store, StoreError};
+
+/// Where an archive lies, and who follows its network.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The database's file; none where it is no file of this machine.
+    pub database: Option<PathBuf>,
+    /// Whether it is this process that is to follow the network.
+    pub follows: bool,
+    /// Below how many free bytes the disk is nearly full.
+    pub reserve_bytes: u64,
+}
+
+impl Place {
+    /// The place of an archive whose network this process does not follow.
+    #[must_use]
+    pub fn of(store: &SqliteStore) -> Self {
+        Self { database: Some(store.database_path().to_owned()), ..Self::nowhere() }
+    }
+
+    /// No place of this machine.
+    #[must_use]
+    pub fn nowhere() -> Self {
+        Self { database: None, follows: false, reserve_bytes: disk::RESERVE_BYTES }
+    }
+
+    /// The bytes that are free there; none where nobody can tell.
+    #[must_use]
+    pub fn free_bytes(&self) -> Option<u64> {
+        disk::free_bytes(self.database.as_ref()?).ok()
+    }
+
+    /// Looks around.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn look(&self, store: &dyn Store, status: &Status, now_ms: u64) -> Result<Surroundings, StoreError> {
+        Ok(Surroundings {
+            now_ms,
+            follows: self.follows,
+            is_writable: self.database.as_deref().is_none_or(disk::may_write),
+            free_bytes: self.free_bytes(),
+            reserve_bytes: self.reserve_bytes,
+            cadence: Cadence::observe(store, status)?,
+        })
+    }
+
+    /// How the archive is that lies there.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it cannot be read, which [`Readiness::unreadable`] says.
+    pub fn readiness(&self, store: &dyn Store, now_ms: u64) -> Result<Readiness, StoreError> {
+        let status = store.status()?;
+        Ok(Readiness::of(&status, &self.look(store, &status, now_ms)?))
+    }
+}
