@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::event::Event;
 use crate::hash::sha256;
+use crate::position::Position;
 
 /// sha256 over the ledger's events in canonical order of `toid (u64 BE) ‖ index (u32 BE) ‖
 /// sha256(ContractEvent XDR)`; the original's bytes for a rewritten event, the proof class left out.
@@ -18,13 +19,28 @@ impl EventsDigest {
 
     /// Digests `events`, which must be in canonical order.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
-        let mut hasher = Sha256::new();
+        let mut hasher = EventsHasher::default();
         for event in events {
-            hasher.update(event.position.toid().to_be_bytes());
-            hasher.update(event.position.index().to_be_bytes());
-            hasher.update(sha256(&[&event.xdr]));
+            hasher.add(event.position, &event.xdr);
         }
-        Self(hasher.finalize().into())
+        hasher.finish()
+    }
+}
+
+/// An [`EventsDigest`] that is still open.
+#[derive(Default)]
+pub(crate) struct EventsHasher(Sha256);
+
+impl EventsHasher {
+    /// Takes the next event in canonical order: its position and the original's XDR.
+    pub(crate) fn add(&mut self, position: Position, xdr: &[u8]) {
+        self.0.update(position.toid().to_be_bytes());
+        self.0.update(position.index().to_be_bytes());
+        self.0.update(sha256(&[xdr]));
+    }
+
+    pub(crate) fn finish(self) -> EventsDigest {
+        EventsDigest(self.0.finalize().into())
     }
 }
 

@@ -35,6 +35,7 @@ mod event;
 mod events;
 mod front;
 mod health;
+mod history;
 mod index;
 mod judge;
 mod ledger;
@@ -124,6 +125,8 @@ fn router(api: Arc<Api>) -> Router {
     for (route, handler) in [
         (&route::EVENTS, get(events::list)),
         (&route::ACCOUNT_EVENTS, get(events::list_of_account)),
+        (&route::DIGEST, get(history::of_contract)),
+        (&route::ACCOUNT_DIGEST, get(history::of_account)),
         (&route::CHECKPOINT, get(checkpoint::latest)),
         (&route::REPLAY_WINDOW, get(checkpoint::replay_window)),
     ] {

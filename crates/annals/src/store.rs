@@ -13,12 +13,14 @@ use annals_core::{
 mod account;
 mod error;
 mod freshness;
+mod history;
 mod page;
 pub mod sqlite;
 
 pub use account::{Audited, CheckpointAnswer, CheckpointQuery, JudgedWindow, PageEvent, Reattributed, Unattributed};
 pub use error::StoreError;
 pub use freshness::{DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, UNKNOWN_PROTOCOL};
+pub use history::{AuditedDigests, DigestAnswer, DigestQuery, Digested};
 pub use page::{Bound, Contract, ContractKind, ContractView, EventFilter, EventLookup, Order, Page, PageQuery};
 pub use sqlite::{ArchiveBytes, SqliteStore};
 
@@ -370,6 +372,13 @@ pub trait Store: Send + Sync {
     /// [`StoreError`].
     fn checkpoint(&self, query: &CheckpointQuery) -> Result<CheckpointAnswer, StoreError>;
 
+    /// The digest of a contract's history, or of one account's, over the window that a page of the same events would
+    /// have, with what judges it; all of one snapshot (INV-1).
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn digest(&self, query: &DigestQuery) -> Result<DigestAnswer, StoreError>;
+
     /// What each of `events`, which are stored ones, leaves out and its invocation carries.
     ///
     /// # Errors
@@ -382,6 +391,12 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError`].
     fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError>;
+
+    /// Compares the digests that are kept of up to `blocks` blocks of ledgers behind `after` with the stored events.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn audit_digests(&self, after: Option<LedgerSeq>, blocks: u32) -> Result<AuditedDigests, StoreError>;
 
     /// What the archive knows of a contract now.
     ///
@@ -437,6 +452,14 @@ pub trait Store: Send + Sync {
         limit: u32,
         fence: Fence,
     ) -> Result<Reattributed, StoreError>;
+
+    /// Digests up to `limit` blocks of ledgers that were covered before the store kept digests, and returns
+    /// how many it did: fewer than `limit` once none is left. What a digest answers does not depend on it, but how soon.
+    /// Commits do the same, a little at a time.
+    ///
+    /// # Errors
+    /// [`StoreError::StaleFence`].
+    fn seal(&self, limit: u32, fence: Fence) -> Result<u32, StoreError>;
 
     /// The event at a position.
     ///

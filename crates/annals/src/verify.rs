@@ -18,6 +18,8 @@ pub use fault::{Fault, FaultKind};
 const PAGE_LEDGERS: u32 = 256;
 /// How many events are compared with their schemas in one snapshot.
 const PAGE_AUDITED: u32 = 1000;
+/// How many blocks of ledgers are digested again in one snapshot.
+const BLOCKS_AUDITED: u32 = 4;
 /// How many faults a report keeps; the rest is counted.
 const FAULTS_KEPT_MAX: usize = 1000;
 
@@ -90,6 +92,7 @@ pub fn run(store: &dyn Store, progress: &dyn Progress, on_fault: &mut dyn FnMut(
     }
     walk.verify_outside(&status)?;
     walk.verify_attribution(&status)?;
+    walk.verify_digests(&status)?;
     walk.verify_totals(&status)?;
     progress.end();
     Ok(walk.report)
@@ -204,6 +207,27 @@ impl Walk<'_> {
                 let ledger = before.start.unwrap_or(LedgerSeq::MIN);
                 let kind = FaultKind::AttributionTotals { stored, named };
                 self.note(Fault { ledger, position: None, kind });
+            }
+            return Ok(());
+        }
+    }
+
+    /// Digests again what the archive keeps digests of. Those of no event show in the sum alone, which a commit in between
+    /// changes.
+    fn verify_digests(&mut self, before: &Status) -> Result<(), StoreError> {
+        let (mut after, mut compared) = (None, 0);
+        loop {
+            let audited = self.store.audit_digests(after, BLOCKS_AUDITED)?;
+            compared += audited.compared;
+            for (contract, range) in audited.wrong {
+                let kind = FaultKind::HistoryDigest { contract, range };
+                self.note(Fault { ledger: range.from_inclusive(), position: None, kind });
+            }
+            after = audited.next;
+            let Some(kept) = audited.kept else { continue };
+            if kept != compared && self.store.status()?.feed_position == before.feed_position {
+                let ledger = before.start.unwrap_or(LedgerSeq::MIN);
+                self.note(Fault { ledger, position: None, kind: FaultKind::HistoryDigests { kept, compared } });
             }
             return Ok(());
         }

@@ -23,6 +23,8 @@ pub enum Code {
     BadLedger,
     /// Ledgers that no proof holds together.
     BadRange,
+    /// A window with more events than one request digests.
+    WindowTooWide,
     /// A limit that is no number.
     BadLimit,
     /// An order that is none.
@@ -77,7 +79,7 @@ pub enum Code {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::BadRequest,
         Self::BadEncoding,
         Self::UnknownParameter,
@@ -87,6 +89,7 @@ impl Code {
         Self::ContractRequired,
         Self::BadLedger,
         Self::BadRange,
+        Self::WindowTooWide,
         Self::BadLimit,
         Self::BadOrder,
         Self::BadTypes,
@@ -131,6 +134,9 @@ impl Code {
             }
             Self::BadLedger => ("BAD_LEDGER", "a ledger is a whole number from 1 to 2147483647"),
             Self::BadRange => ("BAD_RANGE", "to_ledger is the first ledger or at most 63 above: ask for fewer"),
+            Self::WindowTooWide => {
+                ("WINDOW_TOO_WIDE", "the window has more events than one request digests: ask for fewer ledgers")
+            }
             Self::BadLimit => ("BAD_LIMIT", "a limit is a whole number in digits"),
             Self::BadOrder => ("BAD_ORDER", "an order is asc or desc"),
             Self::BadTypes => ("BAD_TYPES", "types are symbols of 1 to 32 letters, digits or _, with commas between"),
@@ -196,6 +202,7 @@ impl Code {
             | Self::ContractRequired
             | Self::BadLedger
             | Self::BadRange
+            | Self::WindowTooWide
             | Self::BadLimit
             | Self::BadOrder
             | Self::BadTypes

@@ -81,10 +81,15 @@ const ACCOUNT: Parameter = parameter(
 const AT_LEDGER: Parameter =
     parameter("at_ledger", "LedgerSeq", "Only events up to this ledger; `ingested_through` where left out.");
 
+const FROM_LEDGER: Parameter =
+    parameter("from_ledger", "LedgerSeq", "The window's first ledger; the contract's origin where left out.");
+const TO_LEDGER: Parameter =
+    parameter("to_ledger", "LedgerSeq", "The window's last ledger; `ingested_through` where left out.");
+
 /// What a page of events is asked for with.
 const PAGE: [Parameter; 12] = [
-    parameter("from_ledger", "LedgerSeq", "The window's first ledger; the contract's origin where left out."),
-    parameter("to_ledger", "LedgerSeq", "The window's last ledger; `ingested_through` where left out."),
+    FROM_LEDGER,
+    TO_LEDGER,
     parameter("types", "Types", "Only events whose topic 0 is one of these symbols, with commas between."),
     parameter("topic0", "Topic", "Only events with this topic 0: base64 XDR of an ScVal."),
     parameter("topic1", "Topic", "Only events with this topic 1."),
@@ -190,6 +195,33 @@ pub(super) const ACCOUNT_EVENTS: Route = Route {
     in_query: &PAGE,
     answer: "AccountEventPage",
     codes: &ACCOUNT_PAGE_CODES,
+    reads: true,
+    fails: false,
+};
+
+pub(super) const DIGEST: Route = Route {
+    path: "/v1/tokens/{contract}/digest",
+    aliases: &["/v1/contracts/{contract}/digest"],
+    operation: "getDigest",
+    about: "The digest of one contract's events in a window: docs/history-digest.md. Two archives that hold the same events \
+            of the same window give the same one, whatever else they hold; where they do not, `parts` says where to look.",
+    in_path: &[CONTRACT],
+    in_query: &[FROM_LEDGER, TO_LEDGER],
+    answer: "HistoryDigest",
+    codes: &[Code::BadContract, Code::BadLedger, Code::WindowTooWide, Code::UnknownContract],
+    reads: true,
+    fails: false,
+};
+
+pub(super) const ACCOUNT_DIGEST: Route = Route {
+    path: "/v1/tokens/{contract}/accounts/{account}/digest",
+    aliases: &["/v1/contracts/{contract}/accounts/{account}/digest"],
+    operation: "getAccountDigest",
+    about: "The same of those of a contract's events that belong to one account.",
+    in_path: &[CONTRACT, ACCOUNT],
+    in_query: &[FROM_LEDGER, TO_LEDGER],
+    answer: "HistoryDigest",
+    codes: &[Code::BadContract, Code::BadAccount, Code::BadLedger, Code::WindowTooWide, Code::UnknownContract],
     reads: true,
     fails: false,
 };
@@ -346,11 +378,13 @@ pub(super) const INDEX: Route = Route {
 };
 
 /// Every route of the document.
-pub(super) const ALL: [&Route; 13] = [
+pub(super) const ALL: [&Route; 15] = [
     &HEALTH,
     &CONTRACTS,
     &EVENTS,
     &ACCOUNT_EVENTS,
+    &DIGEST,
+    &ACCOUNT_DIGEST,
     &CHECKPOINT,
     &REPLAY_WINDOW,
     &EVENT,

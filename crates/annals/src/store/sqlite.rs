@@ -20,9 +20,9 @@ use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
-    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
-    FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store,
-    StoreError, StoredLedger,
+    Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer,
+    DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Plan,
+    Reattributed, Request, Status, Store, StoreError, StoredLedger,
 };
 
 mod attribution;
@@ -34,6 +34,7 @@ mod found;
 mod freshness;
 mod gaps;
 mod grants;
+mod history;
 mod incidents;
 mod ledgers;
 mod open;
@@ -309,12 +310,20 @@ impl Store for SqliteStore {
         self.read(|connection| pages::checkpoint::read(connection, &self.registry, query))
     }
 
+    fn digest(&self, query: &DigestQuery) -> Result<DigestAnswer, StoreError> {
+        self.read(|connection| history::read(connection, query, history::ROWS_TAKEN_MAX))
+    }
+
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
         self.read(|connection| view::payloads(connection, &self.registry, events))
     }
 
     fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError> {
         self.read(|connection| attribution::audit(connection, &self.registry, after, limit))
+    }
+
+    fn audit_digests(&self, after: Option<LedgerSeq>, blocks: u32) -> Result<AuditedDigests, StoreError> {
+        self.read(|connection| history::audit::audit(connection, after, blocks))
     }
 
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
@@ -356,6 +365,10 @@ impl Store for SqliteStore {
         self.named(self.write_fenced(fence, |connection| {
             attribution::reattribute(connection, &self.registry, contract, after, limit, now_ms)
         }))
+    }
+
+    fn seal(&self, limit: u32, fence: Fence) -> Result<u32, StoreError> {
+        self.named(self.write_fenced(fence, |connection| history::seals::seal_left_over(connection, limit)))
     }
 
     fn event(&self, position: Position) -> Result<EventLookup, StoreError> {

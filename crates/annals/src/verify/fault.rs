@@ -4,7 +4,7 @@ use std::fmt;
 
 use annals_core::check::ProofFault;
 use annals_core::decode::DecodeError;
-use annals_core::{LedgerHash, LedgerRange, LedgerSeq, Position, ProofClass};
+use annals_core::{ContractId, LedgerHash, LedgerRange, LedgerSeq, Position, ProofClass};
 use serde::Serialize;
 
 /// One thing that does not hold.
@@ -172,6 +172,22 @@ pub enum FaultKind {
         /// How many the schemas name.
         named: u64,
     },
+    /// The digest that is kept of some ledgers is not that of the events.
+    #[error("the digest kept of the events of {contract} in ledgers {range} is not theirs, or there is none")]
+    HistoryDigest {
+        /// Whose events.
+        contract: ContractId,
+        /// The ledgers.
+        range: LedgerRange,
+    },
+    /// Digests are kept of no events.
+    #[error("{kept} digests of histories are kept and {compared} are of events that are stored")]
+    HistoryDigests {
+        /// How many are kept.
+        kept: u64,
+        /// How many are of stored events.
+        compared: u64,
+    },
     /// The numbers of events that the archive reports of itself are not those of the events it holds.
     #[error("{read} events were read and the archive counts {kept}, or counts their proof classes otherwise")]
     Totals {
@@ -215,6 +231,8 @@ impl FaultKind {
             Self::Census => "CENSUS",
             Self::Attribution => "ATTRIBUTION",
             Self::AttributionTotals { .. } => "ATTRIBUTION_TOTALS",
+            Self::HistoryDigest { .. } => "HISTORY_DIGEST",
+            Self::HistoryDigests { .. } => "HISTORY_DIGESTS",
             Self::Totals { .. } => "TOTALS",
         }
     }

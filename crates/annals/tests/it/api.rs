@@ -10,6 +10,7 @@ mod errors;
 mod fake;
 mod front;
 mod health;
+mod history;
 mod index;
 mod load;
 mod lookups;

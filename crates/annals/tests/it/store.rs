@@ -2,6 +2,7 @@
 
 mod accounts;
 pub mod fixtures;
+mod history;
 mod oracle;
 mod paging;
 mod people;

@@ -1,10 +1,11 @@
 //! One commit: what a batch does to the archive, inside one transaction.
 
-use annals_core::{Batch, BatchLedgers, Census, LedgerRange, ProofClass, Registry, ScopeKey};
+use annals_core::{Batch, BatchLedgers, Census, Event, LedgerRange, ProofClass, Registry, ScopeKey};
 use rusqlite::Connection;
 
 use super::attribution::Attribution;
 use super::grants::{self, Granted};
+use super::history::seals::{self, Changed};
 use super::incidents::Contradiction;
 use super::{gaps, ranges, state};
 use crate::store::{Committed, FeedPosition, StoreError};
@@ -48,6 +49,8 @@ struct Progress<'a> {
     feed_position: u64,
     /// Stored events by proof class.
     events: Census,
+    /// Whose events were added or replaced.
+    changed_events: Changed,
     events_added: u64,
     events_known: u64,
     ledgers_written: u64,
@@ -71,10 +74,11 @@ impl Progress<'_> {
         Ok(())
     }
 
-    fn event_added(&mut self, class: ProofClass) {
+    fn event_added(&mut self, event: &Event) {
         self.feed_position += 1;
         self.events_added += 1;
-        self.events.count(class, 1);
+        self.events.count(event.proof, 1);
+        self.changed_events.add(event);
         self.changed = true;
     }
 
@@ -109,6 +113,7 @@ pub(super) fn apply(
         attribution: Attribution::new(connection, registry, batch.network(), now_ms)?,
         feed_position: before.feed_position,
         events: before.events,
+        changed_events: Changed::default(),
         events_added: 0,
         events_known: batch.duplicates(),
         ledgers_written: 0,
@@ -130,6 +135,7 @@ pub(super) fn apply(
     if progress.changed {
         let end = batch.range().to_inclusive();
         grants::record(connection, &progress.granted, feed_position)?;
+        seals::after_commit(connection, &progress.granted, &progress.changed_events)?;
         state::advance(connection, &before, end, feed_position, progress.events, now_ms)?;
     }
     Ok(Committed {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use annals_core::Coverage;
 use annals_core::hash::sha256;
+use annals_core::{Coverage, ScopeKey};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::ranges;
@@ -19,6 +19,14 @@ impl Granted {
         if !fresh.is_empty() {
             self.0.entry(key.to_owned()).or_default().extend(fresh.ranges().iter().copied());
         }
+    }
+}
+
+impl Granted {
+    /// What was opened, by scope key.
+    pub(super) fn by_scope_key(&self) -> Result<Vec<(ScopeKey, &Coverage)>, StoreError> {
+        let keys = self.0.iter().filter(|(key, _)| *key != ranges::VERIFIED);
+        keys.map(|(key, fresh)| Ok((ranges::scope_key(key)?, fresh))).collect()
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) mod payloads;
 mod rows;
 mod streams;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// Reads one page and what judges it; `connection` stands on one snapshot.
 pub(super) fn read(connection: &Connection, registry: &Registry, query: &PageQuery) -> Result<Page, StoreError> {
@@ -65,7 +65,7 @@ fn judged(
 }
 
 /// Why the window's events cannot all be told whose they are, as of the view's feed position.
-fn unattributed(
+pub(super) fn unattributed(
     connection: &Connection,
     known: &Known,
     contract: ContractId,

@@ -1,7 +1,7 @@
 //! The scanned ledgers: disjoint ranges by key that never touch.
 
 use annals_core::{ContractId, Coverage, LedgerRange, LedgerSeq, ScopeKey};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::failure::damaged;
 use super::state::ledger_seq;
@@ -49,15 +49,30 @@ pub(super) fn of(connection: &Connection, key: &str) -> Result<Coverage, StoreEr
 
 /// The keys, beside [`VERIFIED`], under which `seq` is covered.
 pub(super) fn keys_over(connection: &Connection, seq: LedgerSeq) -> Result<Vec<ScopeKey>, StoreError> {
-    let sql = "/* ranges::keys_over */ SELECT scope_key FROM ranges WHERE from_seq <= ?1 AND to_seq >= ?1 \
+    keys_over_all(connection, LedgerRange::single(seq))
+}
+
+/// The scope keys that cover `range` whole: ranges of one key never touch, so that one of them holds all of it.
+pub(super) fn keys_over_all(connection: &Connection, range: LedgerRange) -> Result<Vec<ScopeKey>, StoreError> {
+    let sql = "/* ranges::keys_over_all */ SELECT scope_key FROM ranges WHERE from_seq <= ?1 AND to_seq >= ?2 \
                AND scope_key <> 'verified'";
     let mut statement = connection.prepare_cached(sql)?;
     let mut keys = Vec::new();
-    let mut rows = statement.query([seq.get()])?;
+    let mut rows = statement.query([range.from_inclusive().get(), range.to_inclusive().get()])?;
     while let Some(row) = rows.next()? {
         keys.push(scope_key(&row.get::<_, String>(0)?)?);
     }
     Ok(keys)
+}
+
+/// The range of `key` that holds `seq`.
+pub(super) fn around(connection: &Connection, key: &str, seq: LedgerSeq) -> Result<Option<LedgerRange>, StoreError> {
+    let sql = "/* ranges::around */ SELECT from_seq, to_seq FROM ranges WHERE scope_key = ?1 AND from_seq <= ?2 \
+               ORDER BY from_seq DESC LIMIT 1";
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let found = connection.prepare_cached(sql)?.query_row(params![key, seq.get()], row).optional()?;
+    let range = found.map(|(from, to)| ledger_range(from, to)).transpose()?;
+    Ok(range.filter(|range| range.contains(seq)))
 }
 
 /// The part of `window` that `key` covers.

@@ -135,8 +135,17 @@ fn stop_failing(store: &SqliteStore) {
 /// Runs `write` with a failure at each chance until it goes through; before that nothing may have changed. A failure
 /// after the commit itself is an answer that got lost: then all of it is there. Returns how many failures there were.
 pub(super) fn fail_everywhere(store: &SqliteStore, mut write: impl FnMut() -> Result<(), StoreError>) -> u64 {
-    const TABLES: [&str; 7] =
-        ["contracts", "journal", "found_contracts", "contract_schemas", "parties", "attribution", "quarantine"];
+    const TABLES: [&str; 9] = [
+        "contracts",
+        "journal",
+        "found_contracts",
+        "contract_schemas",
+        "parties",
+        "attribution",
+        "quarantine",
+        "history_digests",
+        "unsealed",
+    ];
     let seen = |store| (seen(store), TABLES.map(|table| rows(store, table)));
     let before = seen(store);
     for nth in 1.. {

@@ -7,7 +7,7 @@ use super::archive::{holder, token};
 use super::server::whole;
 
 /// The interpreter that has the tools; none, said aloud, where there is none and this is not CI.
-fn python() -> Option<PathBuf> {
+pub fn python() -> Option<PathBuf> {
     let named = std::env::var_os("ANNALS_PYTHON").map(PathBuf::from);
     if named.is_none() {
         assert!(
@@ -19,11 +19,11 @@ fn python() -> Option<PathBuf> {
     named
 }
 
-fn script(name: &str) -> PathBuf {
+pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(name)
 }
 
-fn run(command: &mut Command) -> String {
+pub fn run(command: &mut Command) -> String {
     let output = command.output().expect("ANNALS_PYTHON can be run");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));

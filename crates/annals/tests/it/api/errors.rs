@@ -60,7 +60,7 @@ fn bad_value(template: &str, code: &str) -> Reply {
         "BAD_CONTRACT" if template.contains("{contract}") => return whole().get(&with_segment(template, "GABC")),
         "BAD_CONTRACT" => "contract_id=GABC",
         "BAD_LEDGER" if template.contains("{seq}") => return whole().get(&with_segment(template, "2147483648")),
-        "BAD_LEDGER" if template.ends_with("/events") => "from_ledger=0",
+        "BAD_LEDGER" if template.ends_with("/events") || template.ends_with("/digest") => "from_ledger=0",
         "BAD_LEDGER" => "at_ledger=0",
         "BAD_ACCOUNT" => return whole().get(&bare(&template.replace("{account}", "GABC"))),
         "BAD_EVENT_ID" if template.contains("{id}") => return whole().get(&with_segment(template, "1-2")),
@@ -161,6 +161,7 @@ fn provoke(template: &str, code: &str) -> Reply {
             let path = with_segment(template, "5") + &needed;
             Local::over(Arc::new(Fake::new(Mood::Answers)), Limits::default()).get(&path)
         }
+        "WINDOW_TOO_WIDE" => Local::over(Arc::new(Fake::new(Mood::Answers)), Limits::default()).get(&path),
         "CURSOR_MISMATCH" => {
             let first = whole().get(&format!("{path}?limit=1")).answers();
             whole().get(&format!("{path}?cursor={}&order=desc", first["cursor"].as_str().unwrap()))

@@ -3,9 +3,9 @@
 use std::sync::{Condvar, Mutex};
 
 use annals::store::{
-    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
-    FeedPosition, Fence, Freshness, GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request,
-    Status, Store, StoreError, StoredLedger,
+    Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer,
+    DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, JudgedWindow,
+    Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -150,6 +150,10 @@ impl Store for Fake {
         unreachable!("readers write nothing")
     }
 
+    fn seal(&self, _: u32, _: Fence) -> Result<u32, StoreError> {
+        unreachable!("readers write nothing")
+    }
+
     fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
         self.pass().map(|_| Vec::new())
     }
@@ -211,11 +215,23 @@ impl Store for Fake {
         Ok(CheckpointAnswer { checkpoint: None, t0: None, t0_mark: None, window: judged, replay_window: judged, view })
     }
 
+    /// Every window has too many events.
+    fn digest(&self, query: &DigestQuery) -> Result<DigestAnswer, StoreError> {
+        let view = Self::view(self.pass()?);
+        let window = annals_core::Window::resolve(query.asked_from, query.asked_to, None, view.start, &view.coverage);
+        let window = JudgedWindow { window, classic_events_absent: false, unattributed: None };
+        Ok(DigestAnswer { digested: Digested::TooWide, window, view })
+    }
+
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
         self.pass().map(|_| events.iter().map(|_| Payload::NotApplicable).collect())
     }
 
     fn audit(&self, _: FeedPosition, _: u32) -> Result<Audited, StoreError> {
+        unreachable!("readers audit nothing")
+    }
+
+    fn audit_digests(&self, _: Option<LedgerSeq>, _: u32) -> Result<AuditedDigests, StoreError> {
         unreachable!("readers audit nothing")
     }
 

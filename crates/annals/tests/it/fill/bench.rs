@@ -10,9 +10,9 @@ use annals::source::{
     LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, SourceError,
 };
 use annals::store::{
-    Audited, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, EventLookup, EventQuery,
-    FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Pin, Plan, Reattributed, Request,
-    SqliteStore, Status, Store, StoreError, StoredLedger,
+    Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer,
+    DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Pin,
+    Plan, Reattributed, Request, SqliteStore, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -219,6 +219,10 @@ impl Store for WatchedStore {
         self.inner.checkpoint(query)
     }
 
+    fn digest(&self, query: &DigestQuery) -> Result<DigestAnswer, StoreError> {
+        self.inner.digest(query)
+    }
+
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
         self.inner.payloads(events)
     }
@@ -241,6 +245,10 @@ impl Store for WatchedStore {
         self.inner.audit(after, limit)
     }
 
+    fn audit_digests(&self, after: Option<LedgerSeq>, blocks: u32) -> Result<AuditedDigests, StoreError> {
+        self.inner.audit_digests(after, blocks)
+    }
+
     fn contract(&self, id: ContractId) -> Result<ContractView, StoreError> {
         self.inner.contract(id)
     }
@@ -259,6 +267,10 @@ impl Store for WatchedStore {
 
     fn declare(&self, contract: &Contract, fence: Fence) -> Result<(), StoreError> {
         self.inner.declare(contract, fence)
+    }
+
+    fn seal(&self, limit: u32, fence: Fence) -> Result<u32, StoreError> {
+        self.inner.seal(limit, fence)
     }
 
     fn event(&self, position: Position) -> Result<EventLookup, StoreError> {

@@ -34,6 +34,11 @@ impl SqliteFixture {
         Self::in_folder(dir.unwrap())
     }
 
+    /// The store's folder.
+    pub fn path(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
     fn in_folder(dir: TempDir) -> Self {
         let store = Some(SqliteStore::create_or_open(dir.path(), clock()).unwrap());
         Self { store, dir }

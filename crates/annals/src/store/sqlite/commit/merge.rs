@@ -30,7 +30,7 @@ pub(super) fn store_events(
         let position = progress.next_position();
         if upgrade != Upgrade::Nothing && table.insert(event, position)? {
             progress.attribution.added(event, position)?;
-            progress.event_added(event.proof);
+            progress.event_added(event);
             continue;
         }
         let Some(stored) = table.get(event.position)? else { continue };
@@ -46,6 +46,7 @@ pub(super) fn store_events(
         if applies && stored.event != *event {
             table.upgrade(&stored, event, position)?;
             if stored.event.xdr != event.xdr {
+                progress.changed_events.add(event);
                 progress.attribution.replaced(&stored.event.xdr, event, stored.feed_position, position)?;
             }
             progress.event_upgraded(stored.event.proof, event.proof);

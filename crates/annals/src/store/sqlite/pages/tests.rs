@@ -9,7 +9,7 @@ use crate::clock::SystemClock;
 use crate::store::{EventFilter, Order, SqliteStore};
 
 /// How the database goes about a statement.
-pub(super) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+pub(in crate::store::sqlite) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nothing = vec![Value::Null; statement.parameter_count()];
     let steps = statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get(3)).unwrap();

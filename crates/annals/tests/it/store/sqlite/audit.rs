@@ -1,4 +1,4 @@
-//! Attribution that somebody changed behind the archive's back is found by `verify`.
+//! Attribution and digests that somebody changed behind the archive's back are found by `verify`.
 
 use annals::backfill::Progress;
 use annals::store::GapFailure;
@@ -6,7 +6,7 @@ use annals::verify;
 use rusqlite::Connection;
 
 use super::SqliteFixture;
-use crate::store::fixtures::StoreFixture as _;
+use crate::store::fixtures::{StoreFixture as _, begin, full};
 use crate::store::suite::payloads::{checked, stored, traffic};
 
 struct Silent;
@@ -55,5 +55,44 @@ fn a_party_too_few_or_too_many_is_found_by_verify() {
     ];
     for (sql, code) in cases {
         assert_eq!(faults_after(&sql), [code], "{sql}");
+    }
+}
+
+/// The codes that are about digests of histories, once `sql` was run on an archive with one whole block.
+fn digest_faults_after(sql: &str) -> Vec<&'static str> {
+    let fixture = SqliteFixture::in_memory();
+    let fence = begin(fixture.store(), 60, 140);
+    fixture.store().commit(&full(60, 140), fence).unwrap();
+    let archive = Connection::open(fixture.dir.path().join("annals.db")).unwrap();
+    archive.execute_batch(sql).unwrap();
+    drop(archive);
+    // The made-up network's headers are none.
+    let report = verify::run(fixture.store(), &Silent, &mut |_| {}).unwrap();
+    let codes = report.faults.iter().map(|fault| fault.kind.code());
+    codes.filter(|code| code.starts_with("HISTORY")).collect()
+}
+
+#[test]
+fn a_kept_digest_that_is_not_that_of_the_events_is_found_by_verify() {
+    assert_eq!(digest_faults_after(""), [""; 0]);
+    let left_over = "DELETE FROM history_digests; INSERT INTO unsealed VALUES ('*', 1, 1)";
+    assert_eq!(digest_faults_after(left_over), [""; 0]);
+    let first = "contract_id = (SELECT min(contract_id) FROM history_digests)";
+    let in_block = "toid >> 32 = 100 AND contract_id IS NOT NULL";
+    for (sql, codes) in [
+        (format!("UPDATE history_digests SET digest = zeroblob(32) WHERE {first}"), ["HISTORY_DIGEST"].as_slice()),
+        (format!("UPDATE history_digests SET events = events + 1 WHERE {first}"), &["HISTORY_DIGEST"]),
+        (format!("DELETE FROM history_digests WHERE {first}"), &["HISTORY_DIGEST"]),
+        (format!("UPDATE history_digests SET block = 900 WHERE {first}"), &["HISTORY_DIGEST", "HISTORY_DIGESTS"]),
+        (
+            "INSERT INTO history_digests SELECT zeroblob(32), 1, events, digest FROM history_digests LIMIT 1".into(),
+            &["HISTORY_DIGESTS"],
+        ),
+        (format!("UPDATE events SET event_xdr = x'00' WHERE {in_block}"), &["HISTORY_DIGEST"]),
+        (format!("UPDATE events SET event_index = event_index + 70 WHERE {in_block}"), &["HISTORY_DIGEST"]),
+    ] {
+        let found = digest_faults_after(&sql);
+        let found: std::collections::BTreeSet<&str> = found.into_iter().collect();
+        assert_eq!(Vec::from_iter(found), codes, "{sql}");
     }
 }

@@ -1,0 +1,153 @@
+//! Times the digest of a long history with sealed blocks and without, and what sealing costs those who fill an archive,
+//! in one run.
+//!
+//! `cargo bench -p annals --bench history -- [BLOCKS]`: 40 blocks of 64 ledgers with 600 events each unless said otherwise,
+//! seven in ten of one busy contract. Two archives are filled side by side, a commit of each in turn. One gets whole
+//! blocks, which its commits seal; the other never gets the last ledger of a block, so that nothing of it is sealed. Both
+//! rates are of events, so that they can be compared.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark times and prints"
+)]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use annals::clock::SystemClock;
+use annals::store::{DigestQuery, Digested, Fence, Request, SqliteStore, Store};
+use annals_core::{
+    Batch, Census, CheckedLedger, ClassicEvents, ClassicPolicy, ContractId, Event, EventKind, EventsDigest, LedgerHash,
+    LedgerRange, LedgerSeq, Network, NetworkProof, Position, ProofClass, ProofMaterial, Scope, TxHash,
+};
+use annals_sim::{EventPlan, Rng, value};
+
+const BLOCK: u32 = 64;
+const FIRST: u32 = 1_000 * BLOCK;
+const EVENTS_PER_LEDGER: u32 = 600;
+const QUIET_CONTRACTS: u32 = 1_000;
+const DIGESTS: u32 = 5;
+
+fn seq(number: u32) -> LedgerSeq {
+    LedgerSeq::new(number).unwrap()
+}
+
+fn hash(number: u32) -> LedgerHash {
+    LedgerHash(annals_core::hash::sha256(&[&number.to_be_bytes()]))
+}
+
+fn ledger(number: u32, rng: &mut Rng, template: &[u8]) -> CheckedLedger {
+    let mut event = |index: u32| {
+        let contract =
+            if rng.chance(70) { value::contract(0) } else { value::contract(1 + rng.below(QUIET_CONTRACTS)) };
+        let mut xdr = template.to_vec();
+        xdr[8..40].copy_from_slice(&contract.0);
+        Event {
+            position: Position::op(seq(number), 1 + index / 10, 0, index % 10).unwrap(),
+            tx_hash: TxHash(hash(number ^ (index / 10) << 20).0),
+            tx_order: 1 + index / 10,
+            successful: true,
+            close_time_ms: u64::from(number) * 5000,
+            contract_id: Some(contract),
+            kind: EventKind::Contract,
+            xdr,
+            proof: ProofClass::Uncommitted,
+            rewritten_xdr: None,
+        }
+    };
+    let events: Vec<Event> = (0..EVENTS_PER_LEDGER).map(&mut event).collect();
+    CheckedLedger {
+        seq: seq(number),
+        hash: hash(number),
+        previous_hash: hash(number - 1),
+        close_time_ms: u64::from(number) * 5000,
+        protocol: 26,
+        header_xdr: vec![0; 400],
+        network_proof: NetworkProof::Proven,
+        classic_events: ClassicEvents::Present,
+        census: Census::of(&events),
+        digest: EventsDigest::of(&events),
+        creations: Vec::new(),
+        events,
+        proof: ProofMaterial { results_xdr: Vec::new(), invocations: Vec::new() },
+    }
+}
+
+/// One of the two archives.
+struct Filled {
+    store: SqliteStore,
+    fence: Fence,
+    ledgers_per_commit: u32,
+    took: Duration,
+    events: u32,
+}
+
+impl Filled {
+    fn new(dir: &Path, window: LedgerRange, ledgers_per_commit: u32) -> Self {
+        let store = SqliteStore::create_or_open(dir, Arc::new(SystemClock::new())).unwrap();
+        let fence = store.acquire().unwrap();
+        let (network, scope, classic) = (network(), Scope::All, ClassicPolicy::Keep);
+        store.request(&Request { network, scope, classic, range: window, pins: Vec::new() }, fence).unwrap();
+        Self { store, fence, ledgers_per_commit, took: Duration::ZERO, events: 0 }
+    }
+
+    fn commit(&mut self, block: &[CheckedLedger]) {
+        let ledgers = block[..self.ledgers_per_commit as usize].to_vec();
+        let batch = Batch::checked(network(), Scope::All, ClassicPolicy::Keep, "bench", ledgers).unwrap();
+        let begun = Instant::now();
+        self.store.commit(&batch, self.fence).unwrap();
+        self.took += begun.elapsed();
+        self.events += self.ledgers_per_commit * EVENTS_PER_LEDGER;
+    }
+
+    fn rate(&self) -> f64 {
+        f64::from(self.events) / self.took.as_secs_f64()
+    }
+
+    /// The fastest of a few digests of the busy contract's history, and how many events it is of.
+    fn digest(&self, window: LedgerRange) -> (u64, Duration) {
+        let (from, to) = (Some(window.from_inclusive()), Some(window.to_inclusive()));
+        let contract: ContractId = value::contract(0);
+        let query = DigestQuery { contract, account: None, asked_from: from, asked_to: to };
+        let timed = (0..DIGESTS).map(|_| {
+            let begun = Instant::now();
+            let Digested::Range(found) = self.store.digest(&query).unwrap().digested else { panic!("a digest") };
+            (found.events, begun.elapsed())
+        });
+        timed.min_by_key(|(_, took)| *took).unwrap()
+    }
+}
+
+fn network() -> Network {
+    Network::new("Annals Bench Network")
+}
+
+fn main() {
+    let blocks = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(40);
+    let window = LedgerRange::new(seq(FIRST), seq(FIRST + blocks * BLOCK - 1)).unwrap();
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let dirs = [tempfile::tempdir_in(kept).unwrap(), tempfile::tempdir_in(kept).unwrap()];
+    let mut sealed = Filled::new(dirs[0].path(), window, BLOCK);
+    let mut plain = Filled::new(dirs[1].path(), window, BLOCK - 1);
+    let template = EventPlan::transfer(value::contract(0), value::account(1), value::account(2), 5).xdr();
+    let mut rng = Rng::new(1);
+    for block in 0..blocks {
+        let first = FIRST + block * BLOCK;
+        let ledgers: Vec<CheckedLedger> =
+            (first..first + BLOCK).map(|number| ledger(number, &mut rng, &template)).collect();
+        let turns = if block % 2 == 0 { [&mut sealed, &mut plain] } else { [&mut plain, &mut sealed] };
+        turns.into_iter().for_each(|archive| archive.commit(&ledgers));
+    }
+    println!(
+        "commits: {:.0} events/s with sealing, {:.0} without: {:.3} of it",
+        sealed.rate(),
+        plain.rate(),
+        sealed.rate() / plain.rate()
+    );
+    for (name, archive) in [("without seals", &plain), ("with seals", &sealed)] {
+        let (events, took) = archive.digest(window);
+        println!("digest of {events} events in {blocks} blocks {name}: {:.3} ms", took.as_secs_f64() * 1e3);
+    }
+}
