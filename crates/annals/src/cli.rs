@@ -15,6 +15,7 @@ use crate::store::SqliteStore;
 
 mod backfill;
 mod check;
+mod compare;
 mod contracts;
 mod error;
 mod export;
@@ -110,6 +111,8 @@ enum Verb {
     Prove(prove::Arguments),
     /// Check a proof with nothing but its file
     Check(check::Arguments),
+    /// Find where two archives differ, and which of them can prove its version
+    Compare(Box<compare::Arguments>),
     /// Show what the archive holds and how far it reaches without a gap
     Status(status::Arguments),
     /// List the ledgers that are missing
@@ -129,6 +132,7 @@ impl Verb {
         match self {
             Self::Export(_) | Self::Prove(_) => false,
             Self::Check(verb) => verb.json.json,
+            Self::Compare(verb) => verb.json.json,
             Self::Backfill(verb) => verb.json.json,
             Self::Serve(verb) => verb.json.json,
             Self::Contracts(verb) => verb.is_json(),
@@ -231,6 +235,7 @@ fn run(arguments: Arguments) -> Result<Outcome, CliError> {
         Verb::Verify(_) => verify::run(&context),
         Verb::Prove(verb) => prove::run(&verb, &context),
         Verb::Check(verb) => check::run(&verb, &context),
+        Verb::Compare(verb) => compare::run(&verb, &context),
         Verb::Status(_) => status::run(&context),
         Verb::Gaps(_) => gaps::run(&context),
         Verb::Reattribute(verb) => reattribute::run(&verb, &context),

@@ -7,6 +7,7 @@ pub mod api;
 pub mod backfill;
 pub mod cli;
 pub mod clock;
+pub mod compare;
 pub mod config;
 pub mod disk;
 pub mod export;

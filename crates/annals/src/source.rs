@@ -84,5 +84,6 @@ mod zstd_frames;
 pub use error::{ObjectFault, ObjectFaultKind, SourceError};
 pub use framed::FramedSource;
 pub use http::{Address, AddressError, HttpFault, Timeouts};
+pub(crate) use http::{Answer, HttpClient};
 pub use lake::{LakeOptions, LakeSource, RemoteLakeOptions, RemoteLakeSource};
 pub use rpc::{NextStep, RequestFault, RequestFaultKind, RpcOptions, RpcSource, Tip};

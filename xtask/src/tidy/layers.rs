@@ -17,7 +17,7 @@ const CLOCK_CALLS: [[&str; 4]; 3] =
     [["thread", ":", ":", "sleep"], ["Timestamp", ":", ":", "now"], ["Zoned", ":", ":", "now"]];
 
 /// The rooms of crates/annals by layer, as in ARCHITECTURE.md; what is not named is no room.
-const ROOMS: [(&str, u8); 14] = [
+const ROOMS: [(&str, u8); 15] = [
     ("clock", 1),
     ("disk", 1),
     ("source", 1),
@@ -26,6 +26,7 @@ const ROOMS: [(&str, u8); 14] = [
     ("export", 2),
     ("verify", 2),
     ("prove", 2),
+    ("compare", 2),
     ("marks", 2),
     ("readiness", 2),
     ("config", 2),

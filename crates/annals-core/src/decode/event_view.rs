@@ -74,6 +74,26 @@ impl<'a> EventView<'a> {
         })
     }
 
+    /// The XDR that [`EventView::parse`] takes apart into these, of a contract's or a system event. Whether topics and
+    /// data are values is left to it.
+    #[must_use]
+    pub fn join(contract_id: Option<ContractId>, kind: EventKind, topics: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
+        let word = |number: u32| number.to_be_bytes();
+        let mut xdr = word(0).to_vec();
+        xdr.extend(word(u32::from(contract_id.is_some())));
+        xdr.extend(contract_id.iter().flat_map(|contract| contract.0));
+        let kind = match kind {
+            EventKind::System => ContractEventType::System,
+            EventKind::Contract => ContractEventType::Contract,
+        };
+        xdr.extend((kind as i32).to_be_bytes());
+        xdr.extend(word(0));
+        xdr.extend(word(u32::try_from(topics.len()).unwrap_or(u32::MAX)));
+        xdr.extend(topics.iter().flatten());
+        xdr.extend(data);
+        xdr
+    }
+
     /// The symbol of topic 0; none where topic 0 is missing, of another type, or not ASCII.
     #[must_use]
     pub fn event_type(&self) -> Option<String> {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::outcome::Outcome;
 use crate::backfill::BackfillError;
+use crate::compare::CompareError;
 use crate::config::ConfigError;
 use crate::export::ExportError;
 use crate::prove::ProveError;
@@ -41,6 +42,9 @@ pub(super) enum CliError {
     /// An event cannot be proved.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// Two archives cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
     /// Signals cannot be waited for.
     #[error("signals cannot be waited for")]
     Signals(#[source] io::Error),
@@ -107,6 +111,7 @@ impl CliError {
             Self::Reattribute(ReattributeError::Store(error)) => error.code(),
             Self::Reattribute(ReattributeError::UnknownContract(_)) => "UNKNOWN_CONTRACT",
             Self::Prove(error) => error.code(),
+            Self::Compare(error) => error.code(),
             Self::Unreadable { .. } => "NOT_READ",
             Self::Signals(_) => "NO_SIGNALS",
             Self::Listen { .. } => "NOT_LISTENING",
@@ -132,7 +137,7 @@ impl CliError {
             Self::Prove(ProveError::Damaged(_)) => Outcome::Contradicted,
             Self::Export(ExportError::Json { .. } | ExportError::Write(_)) => Outcome::Incomplete,
             Self::Reattribute(ReattributeError::UnknownContract(_)) | Self::Signals(_) => Outcome::Incomplete,
-            Self::Prove(_) | Self::Unreadable { .. } => Outcome::Incomplete,
+            Self::Prove(_) | Self::Compare(_) | Self::Unreadable { .. } => Outcome::Incomplete,
             Self::Output(_) | Self::File { .. } | Self::Listen { .. } => Outcome::Incomplete,
         }
     }

@@ -1,4 +1,4 @@
-//! HTTP as the sources ask it: blocking, one request at a time, every wait and every body bounded.
+//! HTTP as sources, and other archives, are asked: blocking, one request at a time, every wait and every body bounded.
 //!
 //! No redirect is followed: who answers for an address is for the operator to say, and a request may carry his
 //! secrets. Variables like `HTTPS_PROXY` are heeded.
@@ -42,29 +42,29 @@ impl Default for Timeouts {
 
 /// An answer, whatever its status.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// `Retry-After` as it was sent (RFC 9110, section 10.2.3).
     pub(super) retry_after: Option<String>,
     /// Whether the server says that the body is for a browser.
     pub(super) is_html: bool,
-    pub(super) body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
-    pub(super) fn is_success(&self) -> bool {
+    pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 }
 
 /// Asks one server after another; connections are kept for the next request.
 #[derive(Debug, Clone)]
-pub(super) struct HttpClient {
+pub(crate) struct HttpClient {
     agent: Agent,
 }
 
 impl HttpClient {
-    pub(super) fn new(timeouts: Timeouts) -> Self {
+    pub(crate) fn new(timeouts: Timeouts) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -79,7 +79,7 @@ impl HttpClient {
     }
 
     /// Fetches what stands at `address`, of at most `bytes_max` once decompressed.
-    pub(super) fn get(&self, address: &Address, bytes_max: u64) -> Result<Answer, HttpFault> {
+    pub(crate) fn get(&self, address: &Address, bytes_max: u64) -> Result<Answer, HttpFault> {
         read(self.agent.get(address.uri()).call()?, bytes_max)
     }
 

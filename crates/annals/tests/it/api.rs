@@ -3,6 +3,7 @@
 mod accounts;
 mod archive;
 mod client;
+mod compare;
 mod conformance;
 mod cursors;
 mod document;

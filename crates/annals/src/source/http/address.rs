@@ -62,6 +62,24 @@ impl Address {
         Ok(Self { shown: format!("{}/{path}", self.shown.trim_end_matches('/')), uri })
     }
 
+    /// The address of `path` below this one, asked with `query`, which stands behind the address's own. It is shown
+    /// without either query.
+    ///
+    /// # Errors
+    /// [`AddressError::Unreadable`] where the three make no address.
+    pub(crate) fn asking(&self, path: &str, query: &str) -> Result<Self, AddressError> {
+        let below = self.below(path)?;
+        if query.is_empty() {
+            return Ok(below);
+        }
+        let own = below.uri.query().map_or(String::new(), |own| format!("{own}&"));
+        let mut parts = below.uri.clone().into_parts();
+        let whole = format!("{}?{own}{query}", below.uri.path());
+        parts.path_and_query = Some(whole.parse().map_err(|_| AddressError::Unreadable)?);
+        let uri = Uri::from_parts(parts).map_err(|_| AddressError::Unreadable)?;
+        Ok(Self { uri, shown: below.shown })
+    }
+
     pub(super) fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -121,6 +139,20 @@ mod tests {
             assert_eq!(below.uri().to_string(), "https://u:p@a.example/lake/FFFF--0-63/x.xdr.zst?sig=1");
             assert_eq!(below.to_string(), "https://a.example/lake/FFFF--0-63/x.xdr.zst");
         }
+    }
+
+    #[test]
+    fn a_query_stands_behind_the_address_own_and_is_not_shown() {
+        for (text, asked) in [
+            ("https://a.example", "https://a.example/v1/health?a=1&b=2"),
+            ("https://a.example/base/?key=hidden", "https://a.example/base/v1/health?key=hidden&a=1&b=2"),
+        ] {
+            let asking = Address::parse(text).unwrap().asking("v1/health", "a=1&b=2").unwrap();
+            assert_eq!(asking.uri().to_string(), asked);
+            assert!(!asking.to_string().contains('?'));
+        }
+        let bare = Address::parse("https://a.example").unwrap().asking("v1/health", "").unwrap();
+        assert_eq!(bare.uri().to_string(), "https://a.example/v1/health");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::binary::{Ran, annals};
 
-const HELPS: [(&str, &[&str]); 19] = [
+const HELPS: [(&str, &[&str]); 20] = [
     ("annals", &[]),
     ("backfill", &["backfill"]),
     ("serve", &["serve"]),
@@ -19,6 +19,7 @@ const HELPS: [(&str, &[&str]); 19] = [
     ("verify", &["verify"]),
     ("prove", &["prove"]),
     ("check", &["check"]),
+    ("compare", &["compare"]),
     ("status", &["status"]),
     ("gaps", &["gaps"]),
     ("incidents", &["incidents"]),
