@@ -17,7 +17,7 @@ pub(crate) use fees::{fee_sum, is_fee};
 pub(crate) use invocation::{allows_prefix, may_be_reconciled, may_be_rewritten};
 pub use stored::{ProofFault, ProvenEvent, prove_stored};
 
-use crate::decode::{DecodeError, HeaderView, LedgerView, decode};
+use crate::decode::{DecodeError, HeaderView, LedgerView, decode, peek_header};
 use crate::digest::EventsDigest;
 use crate::hash::{LedgerHash, TxHash, sha256};
 use crate::ledger::{Census, CheckedLedger, Creation, NetworkProof};
@@ -26,12 +26,24 @@ use crate::network::Network;
 use crate::proof::ProofMaterial;
 use crate::wire::CLOSE_TIME_MS_MAX;
 
+/// The newest protocol whose ledgers are read: that of `stellar-xdr` 30. What a later one says may look like what is known
+/// and mean something else, so nothing of it is taken.
+pub const PROTOCOL_KNOWN_MAX: u32 = 30;
+
 /// Why a ledger's bytes are a bad object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerFault {
     /// The bytes are no `LedgerCloseMeta` that this version knows.
     #[error("the ledger cannot be decoded: {0}")]
     Undecodable(#[from] DecodeError),
+    /// The ledger ran under a protocol later than [`PROTOCOL_KNOWN_MAX`].
+    #[error(
+        "the ledger is of protocol {protocol} and this version knows up to {PROTOCOL_KNOWN_MAX}: use a newer Annals"
+    )]
+    UnknownProtocol {
+        /// The protocol.
+        protocol: u32,
+    },
     /// The header's sequence number lies outside 1 … 2³¹−1.
     #[error("the header's ledger sequence {0} is out of range")]
     SequenceOutOfRange(u32),
@@ -121,6 +133,7 @@ impl LedgerFault {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Undecodable(_) => "UNDECODABLE_LEDGER",
+            Self::UnknownProtocol { .. } => "UNKNOWN_PROTOCOL",
             Self::SequenceOutOfRange(_) => "SEQUENCE_OUT_OF_RANGE",
             Self::HeaderHash { .. } => "HEADER_HASH_MISMATCH",
             Self::CloseTimeOutOfRange { .. } => "CLOSE_TIME_OUT_OF_RANGE",
@@ -142,11 +155,12 @@ impl LedgerFault {
 /// # Errors
 /// [`LedgerFault`]: the ledger is a bad object; nothing of it may be stored.
 pub fn check_ledger(bytes: &[u8], network: &Network) -> Result<CheckedLedger, LedgerFault> {
-    let view = decode(bytes)?;
+    let view = decode(bytes).map_err(|error| of_later_format(bytes).unwrap_or(error.into()))?;
     let seq = LedgerSeq::new(view.header.seq).map_err(|_| LedgerFault::SequenceOutOfRange(view.header.seq))?;
     if sha256(&[view.header.xdr]) != view.claimed_hash {
         return Err(LedgerFault::HeaderHash { seq });
     }
+    check_protocol(&view.header)?;
     if view.header.close_time_ms > CLOSE_TIME_MS_MAX {
         return Err(LedgerFault::CloseTimeOutOfRange { seq });
     }
@@ -176,6 +190,16 @@ pub fn check_ledger(bytes: &[u8], network: &Network) -> Result<CheckedLedger, Le
         creations: creations(&view),
         proof: ProofMaterial { results_xdr, invocations: extracted.invocations },
     })
+}
+
+/// What is wrong with bytes that do not decode, where their header can be read and names a later protocol.
+fn of_later_format(bytes: &[u8]) -> Option<LedgerFault> {
+    check_protocol(&peek_header(bytes).ok()?).err()
+}
+
+fn check_protocol(header: &HeaderView<'_>) -> Result<(), LedgerFault> {
+    let protocol = *header.ran_under().end();
+    if protocol > PROTOCOL_KNOWN_MAX { Err(LedgerFault::UnknownProtocol { protocol }) } else { Ok(()) }
 }
 
 /// Verifies that the ledger's transaction set is the one that its header names: sha256 of the

@@ -77,17 +77,19 @@ pub struct Event {
     pub position: Position,
     /// The transaction's hash; the outer one of a fee bump.
     pub tx_hash: TxHash,
-    /// The transaction's real apply order in its ledger, 1-based, also where the position holds a sentinel.
+    /// The transaction's real apply order in its ledger, 1-based, also where the position holds a sentinel; 0 where an
+    /// unverified event's source does not say it.
     pub tx_order: u32,
     /// Whether the transaction succeeded.
     pub successful: bool,
-    /// Close time of its ledger, Unix milliseconds.
+    /// Close time of its ledger, Unix milliseconds; to the second where an unverified event's source says no more.
     pub close_time_ms: u64,
     /// The emitting contract; none for a host event without one.
     pub contract_id: Option<ContractId>,
     /// Contract or system.
     pub kind: EventKind,
-    /// XDR of the `ContractEvent`, byte for byte as published.
+    /// XDR of the `ContractEvent`, byte for byte as published; of an unverified one as its parts were, see
+    /// [`crate::decode::EventView::assemble`].
     pub xdr: Vec<u8>,
     /// What ties it to the header.
     pub proof: ProofClass,

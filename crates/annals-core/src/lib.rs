@@ -31,7 +31,7 @@ pub use address::{Address, AddressParseError};
 pub use batch::{Batch, BatchError, BatchLedgers, ClassicPolicy, Scope, ScopeKey};
 pub use bundle::{ProofVerdict, check_proof};
 pub use chain::{Chain, ChainFault, Neighbours, Verdict};
-pub use check::{LedgerFault, check_ledger};
+pub use check::{LedgerFault, PROTOCOL_KNOWN_MAX, check_ledger};
 pub use coverage::Coverage;
 pub use digest::EventsDigest;
 pub use event::{Event, EventKind, ProofClass};

@@ -25,11 +25,13 @@ pub struct Network {
 }
 
 impl Network {
-    /// The presets: name and passphrase.
-    pub const PRESETS: [(&'static str, &'static str); 3] = [
+    /// The presets: name and passphrase. `local` is the network that everybody runs for himself.
+    pub const PRESETS: [(&'static str, &'static str); 4] = [
         ("pubnet", "Public Global Stellar Network ; September 2015"),
         ("testnet", "Test SDF Network ; September 2015"),
         ("futurenet", "Test SDF Future Network ; October 2022"),
+        // What stellar/quickstart runs with `--local`.
+        ("local", "Standalone Network ; February 2017"),
     ];
 
     /// The network with this passphrase.

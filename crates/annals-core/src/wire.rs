@@ -43,7 +43,7 @@ pub struct ExportedEvent {
     pub event_index: u32,
     /// `before_all_txs`, `op`, `after_tx` or `after_all_txs`.
     pub stage: &'static str,
-    /// The transaction's real apply order, 1-based.
+    /// The transaction's real apply order, 1-based; 0 where an unverified event's source does not say it.
     pub tx_order: u32,
     /// The symbol of topic 0; null where topic 0 is none.
     pub event_type: Option<String>,

@@ -20,7 +20,7 @@
 //!
 //! Sources: stellar/stellar-rpc `cmd/stellar-rpc/internal/methods`, `protocols/rpc` of stellar/go-stellar-sdk, SEP-35
 //! for the ids. What is left out: batches of JSON-RPC, `xdrFormat: "json"`, and the health check's judgement of how old
-//! the latest ledger is. All other methods do not exist (-32601).
+//! the latest ledger is. `queryEvents` is there on request, and scans upwards alone. All other methods do not exist (-32601).
 
 mod contents;
 mod error;
@@ -62,6 +62,8 @@ pub struct RpcOptions {
     pub events_max: u32,
     /// How many ledgers one page of events scans.
     pub events_scan_ledgers: u32,
+    /// How many ledgers a page of events can scan in the time that it has; more take longer than it has (-32001).
+    pub events_in_time_ledgers: u32,
     /// Ledgers in a page that asks for no number.
     pub ledgers_default: u32,
     /// The most ledgers in a page.
@@ -72,6 +74,8 @@ pub struct RpcOptions {
     pub transactions_max: u32,
     /// Whether events say `inSuccessfulContractCall`, as those of stellar-rpc up to 28 do.
     pub in_successful_contract_call: bool,
+    /// Whether it has `queryEvents`, as a server of the whole history has.
+    pub query_events: bool,
     /// The node's own version.
     pub version: String,
     /// What `getNetwork` gives as the URL of a friendbot.
@@ -86,11 +90,13 @@ impl Default for RpcOptions {
             events_default: 100,
             events_max: 10_000,
             events_scan_ledgers: 10_000,
+            events_in_time_ledgers: u32::MAX,
             ledgers_default: 50,
             ledgers_max: 200,
             transactions_default: 50,
             transactions_max: 200,
             in_successful_contract_call: true,
+            query_events: false,
             version: "28.0.0-0000000000000000000000000000000000000000".to_owned(),
             friendbot_url: None,
         }

@@ -5,6 +5,7 @@
 //! bad object loses nothing, and a restart fetches only what is missing.
 
 mod budget;
+mod events;
 mod fill;
 mod pipeline;
 
@@ -14,6 +15,7 @@ use annals_core::{
 };
 use serde::Serialize;
 
+pub use self::events::{check_event_source, run_events};
 use self::fill::Filler;
 use crate::source::{LedgerSource, SourceError};
 use crate::store::{Fence, GapFailure, Pin, Request, Status, Store, StoreError};
@@ -46,6 +48,11 @@ pub trait Progress {
 
     /// It ends.
     fn end(&self);
+
+    /// Asked before each commit: whether it may go on. What was not committed stays a gap.
+    fn may_go_on(&self) -> bool {
+        true
+    }
 }
 
 /// Why a backfill stopped. What it had committed stays.
@@ -81,6 +88,9 @@ pub enum BackfillError {
     /// The store refused or failed.
     #[error("the archive did not take the ledgers")]
     Store(#[from] StoreError),
+    /// Whoever is told how it gets on asked it to end.
+    #[error("it was stopped")]
+    Stopped,
     /// Checked ledgers made no batch.
     #[error("the checked ledgers make no batch")]
     Batch(#[from] BatchError),
@@ -139,16 +149,22 @@ impl Summary {
 /// # Errors
 /// [`BackfillError::SourceNetwork`], [`BackfillError::PinContradicted`], [`BackfillError::Source`].
 pub fn check_source(job: &Job, source: &dyn LedgerSource) -> Result<(), BackfillError> {
+    check_claim(job, source)?;
+    source.check_range(job.range)?;
+    job.pins.iter().try_for_each(|pin| check_pin(job, source, *pin))
+}
+
+/// Refuses a source that says that it is of another network.
+fn check_claim(job: &Job, source: &dyn LedgerSource) -> Result<(), BackfillError> {
     let asked = job.network.passphrase();
-    if let Some(claimed) = source.claimed_passphrase().filter(|claimed| *claimed != asked) {
-        return Err(BackfillError::SourceNetwork {
+    match source.claimed_passphrase().filter(|claimed| *claimed != asked) {
+        Some(claimed) => Err(BackfillError::SourceNetwork {
             source_name: source.name(),
             claimed: claimed.to_owned(),
             asked: asked.to_owned(),
-        });
+        }),
+        None => Ok(()),
     }
-    source.check_range(job.range)?;
-    job.pins.iter().try_for_each(|pin| check_pin(job, source, *pin))
 }
 
 /// Compares a pin with what the source gives for its ledger or, where it gives nothing or the ledger lies below the
@@ -186,7 +202,8 @@ fn sound_ledgers(
     Ok(checked.filter(|ledger| ledger.seq == seq).map(|ledger| tell(&ledger)).collect())
 }
 
-/// Fills what the job asks for and the store lacks.
+/// Fills what the job asks for and the store lacks, and reads again what it has from a source that gave events alone:
+/// those ledgers are verified now, and their events take the class that the ledger proves.
 ///
 /// # Errors
 /// [`BackfillError`]; a bad object is none: it is in [`Summary::failures`].
@@ -202,6 +219,28 @@ pub fn run(
     job.pins.extend(earlier.into_iter().filter(|pin| !job.pins.contains(pin)).collect::<Vec<_>>());
     let job = &job;
     check_source(job, source)?;
+    let (fence, missing) = ask(job, store)?;
+    let status = store.status()?;
+    let unverified = covered_by(&status, &job.scope).within(job.range).difference(&status.verified);
+    let wanted = missing.union(&unverified);
+    progress.begin(job.range.count(), job.range.count() - wanted.count());
+    let mut failures = fill(job, store, fence, source, &wanted, progress)?;
+    // A ledger that is covered lacks nothing for being absent from another source.
+    failures = failures.into_iter().flat_map(|failure| lacking(failure, &missing)).collect();
+    finish(job, store, fence, &missing, &unverified, failures, progress)
+}
+
+/// What a failure says of ledgers that are missing; of all its ledgers where it contradicts the chain.
+fn lacking(failure: GapFailure, missing: &Coverage) -> Vec<GapFailure> {
+    if !fill::is_absence(&failure.code) {
+        return vec![failure];
+    }
+    let rest = missing.within(failure.range);
+    rest.ranges().iter().map(|range| GapFailure { range: *range, ..failure.clone() }).collect()
+}
+
+/// Takes the lease and records what the job asks for; gives the ledgers that are not covered.
+fn ask(job: &Job, store: &dyn Store) -> Result<(Fence, Coverage), BackfillError> {
     let fence = store.acquire()?;
     let request = Request {
         network: job.network.clone(),
@@ -216,17 +255,43 @@ pub fn run(
         tracing::info!("the archive's start was lowered from ledger {old} to {start}: its marks count from there now");
     }
     tell_waiting(&store.adopt(fence)?);
-    progress.begin(job.range.count(), job.range.count() - plan.missing.count());
-    let filler = Filler { job, store, fence, source, source_name: source.name(), progress };
-    let failures = filler.fill(&plan.missing)?;
+    Ok((fence, plan.missing))
+}
+
+/// Records and tells what failed, and sums up.
+fn finish(
+    job: &Job,
+    store: &dyn Store,
+    fence: Fence,
+    missing: &Coverage,
+    unverified: &Coverage,
+    failures: Vec<GapFailure>,
+    progress: &dyn Progress,
+) -> Result<Summary, BackfillError> {
     store.record_failures(&failures, fence)?;
     failures.iter().for_each(|failure| progress.fault(failure));
     progress.end();
-    summarize(job, store, &plan.missing, failures)
+    summarize(job, store, missing, unverified, failures)
+}
+
+/// Stores what `source` has of `missing` under a fence that the caller holds, and tells of all the rest, once, why it was
+/// not stored. Nothing is recorded of what fails. The range of the job holds `missing`.
+///
+/// # Errors
+/// [`BackfillError`]; a bad object is none.
+pub fn fill(
+    job: &Job,
+    store: &dyn Store,
+    fence: Fence,
+    source: &dyn LedgerSource,
+    missing: &Coverage,
+    progress: &dyn Progress,
+) -> Result<Vec<GapFailure>, BackfillError> {
+    Filler { job, store, fence, source, source_name: source.name(), progress }.fill(missing)
 }
 
 /// Says once that contracts wait for an operator; their events are archived all the same.
-fn tell_waiting(contracts: &[ContractId]) {
+pub(crate) fn tell_waiting(contracts: &[ContractId]) {
     const NAMED_MAX: usize = 10;
     if contracts.is_empty() {
         return;
@@ -245,6 +310,7 @@ fn summarize(
     job: &Job,
     store: &dyn Store,
     asked: &Coverage,
+    unverified: &Coverage,
     failures: Vec<GapFailure>,
 ) -> Result<Summary, BackfillError> {
     let status = store.status()?;
@@ -254,7 +320,8 @@ fn summarize(
     Ok(Summary {
         ledgers: job.range.count(),
         // A ledger that was fetched and is still not covered, for being poorer than the stored one, does not count.
-        fetched: asked.count() - asked.intersection(&missing).count(),
+        fetched: asked.count() - asked.intersection(&missing).count()
+            + unverified.intersection(&status.verified).count(),
         events: census.total(),
         committed: census.committed,
         uncommitted: census.uncommitted,
@@ -293,4 +360,15 @@ fn commit(
 ) -> Result<u64, BackfillError> {
     let batch = Batch::checked(job.network.clone(), job.scope.clone(), job.classic, source_name, ledgers)?;
     Ok(store.commit(&batch, fence)?.events_added)
+}
+
+/// The error's sentence and those of its causes: the list of gaps keeps one text.
+pub(crate) fn whole_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }

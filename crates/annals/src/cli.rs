@@ -2,23 +2,26 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use annals_core::Registry;
+use annals_core::{Network, Registry};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Flags, Key, Layers, Settings};
-use crate::store::SqliteStore;
+use crate::config::{ConfigError, Flags, Key, Layers, Settings};
+use crate::store::{SqliteStore, Store as _, StoreError};
 
 mod backfill;
 mod check;
 mod compare;
 mod contracts;
+mod demo;
 mod error;
 mod export;
+mod follow_log;
+mod following;
 mod gaps;
 mod incidents;
 mod logging;
@@ -29,6 +32,8 @@ mod progress;
 mod prove;
 mod reattribute;
 mod serve;
+mod service;
+mod sources;
 mod status;
 mod verify;
 
@@ -99,10 +104,12 @@ struct Json {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Archive a simulated network and answer readers: no network, no configuration
+    Demo(demo::Arguments),
     /// Fill the archive with ledgers of a lake or a file, and verify each
     Backfill(Box<backfill::Arguments>),
-    /// Answer readers over HTTP
-    Serve(serve::Arguments),
+    /// Follow a network, and answer readers over HTTP
+    Serve(Box<serve::Arguments>),
     /// Write every event in canonical order
     Export(export::Arguments),
     /// Hash and link everything stored again, offline
@@ -130,7 +137,7 @@ enum Verb {
 impl Verb {
     fn is_json(&self) -> bool {
         match self {
-            Self::Export(_) | Self::Prove(_) => false,
+            Self::Demo(_) | Self::Export(_) | Self::Prove(_) => false,
             Self::Check(verb) => verb.json.json,
             Self::Compare(verb) => verb.json.json,
             Self::Backfill(verb) => verb.json.json,
@@ -142,6 +149,14 @@ impl Verb {
             Self::Reattribute(verb) => verb.json.json,
             Self::Incidents(verb) => verb.is_json(),
             Self::Migrate(verb) => verb.json.json,
+        }
+    }
+
+    /// Which log lines are shown where nobody says it. A demonstration tells of itself.
+    fn log(&self) -> &'static str {
+        match self {
+            Self::Demo(_) => "warn",
+            _ => "info",
         }
     }
 
@@ -172,17 +187,33 @@ impl Context {
         Ok(Archive { data_dir: self.settings.data_dir()?, registry, clock: Arc::clone(&self.clock) })
     }
 
+    /// The network that is configured, else the archive's own.
+    fn network(&self) -> Result<Network, CliError> {
+        if let Some(network) = self.settings.network()? {
+            return Ok(network);
+        }
+        match self.open_reader() {
+            Ok(store) => store.status()?.passphrase.map(Network::new).ok_or_else(missing_network),
+            Err(CliError::Store(StoreError::NoArchive { .. })) => Err(missing_network()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Opens the archive for reading.
     fn open_reader(&self) -> Result<SqliteStore, CliError> {
-        let Archive { data_dir, registry, clock } = self.archive()?;
-        Ok(SqliteStore::open_reader(&data_dir, clock)?.with_registry(registry))
+        self.archive()?.open_reader()
     }
 
     /// Opens an archive that exists for writing.
     fn open_writer(&self) -> Result<SqliteStore, CliError> {
-        let Archive { data_dir, registry, clock } = self.archive()?;
-        Ok(SqliteStore::open_writer(&data_dir, clock)?.with_registry(registry))
+        self.archive()?.open_writer()
     }
+}
+
+/// Nothing says which network it is.
+fn missing_network() -> CliError {
+    let right = "--network pubnet, testnet, futurenet or local, or --network-passphrase TEXT";
+    ConfigError::Missing { what: "the network", right }.into()
 }
 
 /// What an archive is opened with.
@@ -193,9 +224,27 @@ struct Archive {
 }
 
 impl Archive {
+    /// Opens the archive for reading.
+    fn open_reader(&self) -> Result<SqliteStore, CliError> {
+        Ok(SqliteStore::open_reader(&self.data_dir, self.clock())?.with_registry(self.registry()))
+    }
+
+    /// Opens an archive that exists for writing.
+    fn open_writer(&self) -> Result<SqliteStore, CliError> {
+        Ok(SqliteStore::open_writer(&self.data_dir, self.clock())?.with_registry(self.registry()))
+    }
+
     /// Opens the archive for writing, and makes it where there is none.
-    fn create_or_open(self) -> Result<SqliteStore, CliError> {
-        Ok(SqliteStore::create_or_open(&self.data_dir, self.clock)?.with_registry(self.registry))
+    fn create_or_open(&self) -> Result<SqliteStore, CliError> {
+        Ok(SqliteStore::create_or_open(&self.data_dir, self.clock())?.with_registry(self.registry()))
+    }
+
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
+    fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry)
     }
 }
 
@@ -222,12 +271,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<Outcome, CliError> {
     let Arguments { shared, verb } = arguments;
-    let layers = Layers::load(verb.flags(&shared), |name| std::env::var_os(name), shared.config.as_deref())?;
+    let flags = verb.flags(&shared);
+    let layers = match verb {
+        Verb::Demo(_) => Layers::of_flags(flags),
+        _ => Layers::load(flags, |name| std::env::var_os(name), shared.config.as_deref())?,
+    };
     let settings = Settings::new(layers);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    logging::start(settings.log()?, Arc::clone(&clock));
+    logging::start(settings.log(verb.log())?, Arc::clone(&clock));
     let context = Context { settings, clock, output: Output::new(verb.is_json()) };
     match verb {
+        Verb::Demo(verb) => demo::run(&verb, shared.data_dir.as_deref().map(Path::new), &context),
         Verb::Backfill(_) => backfill::run(&context),
         Verb::Serve(_) => serve::run(&context),
         Verb::Contracts(verb) => contracts::run(&verb, &context),

@@ -13,13 +13,18 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 mod error;
+mod following;
 mod serving;
 mod settings;
+mod size;
+mod sources;
 mod window;
 
 pub use error::{BadValue, ConfigError};
+pub use following::FollowChoice;
 pub use serving::AllowedOrigins;
-pub use settings::{Settings, SourceChoice};
+pub use settings::Settings;
+pub use sources::{LakeChoice, RpcMode, SourceChoice, public_lake};
 pub use window::{Ends, WindowError, parse_ends, parse_seq};
 
 /// The file that is read from the working directory where no other is named.
@@ -34,12 +39,14 @@ pub enum Key {
     Network,
     /// The network, by its passphrase.
     NetworkPassphrase,
-    /// The folder or the address of a SEP-54 lake.
+    /// The folders or the addresses of SEP-54 lakes.
     Lake,
     /// A file of framed `LedgerCloseMeta`.
     Ledgers,
     /// The addresses of Stellar RPC endpoints.
     Rpc,
+    /// What is asked of the endpoints: whole ledgers, or events alone.
+    RpcMode,
     /// The first ledger asked for, or a whole range.
     From,
     /// The last ledger asked for.
@@ -52,6 +59,8 @@ pub enum Key {
     Classic,
     /// Whether a lake may hold objects of different sizes.
     MixedLayout,
+    /// How many bytes of the disk are left free.
+    DiskReserve,
     /// Where the server listens.
     Listen,
     /// The port that the server listens on where nobody says where it listens.
@@ -66,19 +75,21 @@ pub enum Key {
 
 impl Key {
     /// Every key.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::DataDir,
         Self::Network,
         Self::NetworkPassphrase,
         Self::Lake,
         Self::Ledgers,
         Self::Rpc,
+        Self::RpcMode,
         Self::From,
         Self::To,
         Self::Contract,
         Self::Pin,
         Self::Classic,
         Self::MixedLayout,
+        Self::DiskReserve,
         Self::Listen,
         Self::Port,
         Self::AllowedOrigin,
@@ -96,12 +107,14 @@ impl Key {
             Self::Lake => "lake",
             Self::Ledgers => "ledgers",
             Self::Rpc => "rpc",
+            Self::RpcMode => "rpc_mode",
             Self::From => "from",
             Self::To => "to",
             Self::Contract => "contract",
             Self::Pin => "pin",
             Self::Classic => "classic",
             Self::MixedLayout => "mixed_layout",
+            Self::DiskReserve => "disk_reserve",
             Self::Listen => "listen",
             Self::Port => "port",
             Self::AllowedOrigin => "allowed_origin",
@@ -127,7 +140,12 @@ impl Key {
     /// Whether the key takes several values.
     #[must_use]
     pub fn is_list(self) -> bool {
-        matches!(self, Self::Rpc | Self::Contract | Self::Pin | Self::AllowedOrigin)
+        matches!(self, Self::Lake | Self::Rpc | Self::Contract | Self::Pin | Self::AllowedOrigin)
+    }
+
+    /// Whether the file may give a bare number.
+    fn is_number(self) -> bool {
+        matches!(self, Self::From | Self::To | Self::DiskReserve | Self::Port)
     }
 
     fn from_name(name: &str) -> Option<Self> {
@@ -226,6 +244,12 @@ impl Layers {
         Ok(Self { flags, environment, file })
     }
 
+    /// What the command line gives and nothing else, for a verb that is not to be configured.
+    #[must_use]
+    pub fn of_flags(flags: Flags) -> Self {
+        Self { flags, environment: BTreeMap::new(), file: BTreeMap::new() }
+    }
+
     /// The values that win for `key`; none where no layer gives any.
     ///
     /// # Errors
@@ -275,12 +299,12 @@ fn parse_file(path: &Path, text: &str) -> Result<BTreeMap<Key, Given>, ConfigErr
 fn scalar(key: Key, origin: &Origin, value: &toml::Value) -> Result<String, BadValue> {
     match value {
         toml::Value::String(text) => Ok(text.clone()),
-        toml::Value::Integer(number) if matches!(key, Key::From | Key::To | Key::Port) => Ok(number.to_string()),
+        toml::Value::Integer(number) if key.is_number() => Ok(number.to_string()),
         toml::Value::Boolean(choice) if key == Key::MixedLayout => Ok(choice.to_string()),
         other => {
             let right = match key {
                 Key::MixedLayout => "true or false",
-                Key::From | Key::To | Key::Port => "a number, or text in quotes",
+                _ if key.is_number() => "a number, or text in quotes",
                 _ if key.is_list() => "a list of texts in quotes",
                 _ => "text in quotes",
             };

@@ -11,6 +11,7 @@ pub mod compare;
 pub mod config;
 pub mod disk;
 pub mod export;
+pub mod follow;
 pub mod marks;
 pub mod prove;
 pub mod readiness;

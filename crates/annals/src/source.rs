@@ -1,5 +1,8 @@
 //! Where ledgers come from.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use annals_core::{LedgerRange, LedgerSeq};
 
 /// A source of raw ledgers.
@@ -35,6 +38,51 @@ pub trait LedgerSource: Send + Sync {
     fn reads_whole(&self) -> bool {
         false
     }
+}
+
+/// A source that can be asked for what comes next, once, without waiting for it.
+///
+/// Nothing that it says of its tip proves anything: an endpoint that lags says less than one that does not.
+pub trait TipSource: LedgerSource {
+    /// Asks one endpoint, which is the same one for as long as it serves, for up to `ledgers_max` ledgers from `next`
+    /// on. Never sleeps and never asks for a ledger above what the endpoint says it has.
+    fn poll(&self, next: LedgerSeq, ledgers_max: u32) -> Poll;
+
+    /// The highest ledger that an endpoint says there is, each asked once; none when none answers.
+    fn tip(&self) -> Option<Tip>;
+
+    /// The highest protocol that an endpoint says it knows or runs, each asked once; none when none answers.
+    fn protocol(&self) -> Option<u32>;
+
+    /// Says that what the last [`TipSource::poll`] gave cannot be used: others are asked before that endpoint, which
+    /// rests for a while.
+    fn pass_over(&self);
+}
+
+/// What one asking came to.
+#[derive(Debug)]
+pub enum Poll {
+    /// Ledgers from the one asked for on, ascending without a hole, at least one.
+    Ledgers(Vec<LedgerObject>, Tip),
+    /// There is nothing new; the tip may even lie below what was served before.
+    AtTip(Tip),
+    /// Nothing so old is kept any more.
+    BelowRetention {
+        /// The oldest ledger that is.
+        oldest: LedgerSeq,
+    },
+    /// The endpoint goes on with a later ledger.
+    LeftOut {
+        /// The ledger it goes on with.
+        next: LedgerSeq,
+    },
+    /// Nobody could be asked, or whoever was failed.
+    NotServed {
+        /// What became of it.
+        fault: Arc<RequestFault>,
+        /// How long until an endpoint may be asked again; zero where another one may be asked at once.
+        retry_after: Duration,
+    },
 }
 
 /// Objects in ascending order of their first ledger. An error names one object; the stream goes on after it.
@@ -86,4 +134,4 @@ pub use framed::FramedSource;
 pub use http::{Address, AddressError, HttpFault, Timeouts};
 pub(crate) use http::{Answer, HttpClient};
 pub use lake::{LakeOptions, LakeSource, RemoteLakeOptions, RemoteLakeSource};
-pub use rpc::{NextStep, RequestFault, RequestFaultKind, RpcOptions, RpcSource, Tip};
+pub use rpc::{NextStep, RequestFault, RequestFaultKind, RpcOptions, RpcSource, Scanned, Tip};

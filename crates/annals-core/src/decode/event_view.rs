@@ -48,6 +48,34 @@ impl<'a> EventView<'a> {
         walk::event(xdr).map_or_else(|| Self::parse(xdr), Ok)
     }
 
+    /// The XDR of the `ContractEvent` that has these parts, each the XDR of one `ScVal` as it was published; none where
+    /// a part is not. Its extension is the only one that the protocol has (`ext` 0, `Stellar-ledger.x`).
+    #[must_use]
+    pub fn assemble(
+        contract_id: Option<ContractId>,
+        kind: EventKind,
+        topics: &[Vec<u8>],
+        data: &[u8],
+    ) -> Option<Vec<u8>> {
+        let kind = match kind {
+            EventKind::System => ContractEventType::System,
+            EventKind::Contract => ContractEventType::Contract,
+        };
+        let mut xdr = [0; 4].to_vec();
+        match contract_id {
+            Some(ContractId(id)) => xdr.extend([[0, 0, 0, 1].as_slice(), &id].concat()),
+            None => xdr.extend([0; 4]),
+        }
+        xdr.extend((kind as i32).to_be_bytes());
+        xdr.extend([0; 4]);
+        xdr.extend(u32::try_from(topics.len()).ok()?.to_be_bytes());
+        topics.iter().for_each(|topic| xdr.extend(topic));
+        xdr.extend(data);
+        // Parts that run into each other would be read as others.
+        let view = EventView::parse(&xdr).ok()?;
+        (view.topics == topics && view.data == data).then_some(xdr)
+    }
+
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let start = reader.offset();
         reader.skip::<ExtensionPoint>("ContractEvent.ext")?;

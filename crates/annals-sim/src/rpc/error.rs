@@ -8,11 +8,13 @@ pub struct RpcError {
     pub code: i32,
     /// The text, as on the wire.
     pub message: String,
+    /// What is said beside it, as on the wire.
+    pub data: Option<serde_json::Value>,
 }
 
 impl RpcError {
     pub(super) fn new(code: i32, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), data: None }
     }
 
     /// The body is no JSON.

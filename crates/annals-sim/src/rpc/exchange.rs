@@ -159,7 +159,11 @@ fn reply(id: &Value, outcome: Result<Value, RpcError>, misbehaviours: &[Misbehav
     let mut act = Act::Answer(HttpAnswer::json(&match outcome {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
         Err(error) => {
-            json!({ "jsonrpc": "2.0", "id": id, "error": { "code": error.code, "message": error.message } })
+            let mut object = json!({ "code": error.code, "message": error.message });
+            if let Some(data) = error.data {
+                object["data"] = data;
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "error": object })
         }
     }));
     let mut latency = Duration::ZERO;

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::RpcError;
+use super::method::QueryFilter;
 
 /// What `getLedgers` and `getTransactions` take.
 #[derive(Debug, Default, Deserialize)]
@@ -23,6 +24,19 @@ pub(super) struct EventsParams {
     pub(super) end_ledger: Option<u32>,
     pub(super) filters: Option<Vec<FilterParams>>,
     pub(super) pagination: Option<Pagination>,
+    pub(super) xdr_format: Option<String>,
+}
+
+/// What `queryEvents` takes.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct QueryParams {
+    pub(super) min_ledger: Option<u32>,
+    pub(super) max_ledger: Option<u32>,
+    pub(super) order: Option<String>,
+    pub(super) filters: Option<Vec<QueryFilter>>,
+    pub(super) cursor: Option<String>,
+    pub(super) limit: Option<u32>,
     pub(super) xdr_format: Option<String>,
 }
 

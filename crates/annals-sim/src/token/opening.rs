@@ -1,7 +1,8 @@
 //! Openings, the commitments that they open, and the keys that hide them.
 
+use annals_core::Address;
 use annals_core::hash::sha256;
-use stellar_xdr::ScAddress;
+use stellar_xdr::{ScAddress, ScVal};
 
 use super::scalar::Scalar;
 use crate::xdr::encode;
@@ -66,6 +67,15 @@ pub struct AccountKeys {
 }
 
 impl AccountKeys {
+    /// The account, as an archive names it.
+    ///
+    /// # Panics
+    /// Never: every arm of `ScAddress` is an address.
+    #[must_use]
+    pub fn account(&self) -> Address {
+        Address::of_value(&ScVal::Address(self.address.clone())).expect("every arm of ScAddress is an address")
+    }
+
     /// Hides the spendable value in a checkpoint: `b_tilde` less this is the value.
     #[must_use]
     pub fn balance_mask(&self, sigma: Scalar) -> Scalar {

@@ -7,6 +7,7 @@ mod http;
 mod judges;
 mod ledgers;
 mod misbehaviour;
+mod query;
 mod transactions;
 
 use annals_sim::{NetworkOptions, RpcOptions, RpcServer, SimNetwork};

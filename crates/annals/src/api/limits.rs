@@ -61,7 +61,7 @@ impl Default for Limits {
             answer: Duration::from_secs(20),
             head: Duration::from_secs(10),
             stall: Duration::from_secs(30),
-            grace: Duration::from_secs(10),
+            grace: Duration::from_secs(7),
         }
     }
 }

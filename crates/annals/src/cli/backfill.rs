@@ -1,48 +1,48 @@
 //! `annals backfill`.
 
-use annals_core::Network;
-
 use super::error::CliError;
 use super::outcome::Outcome;
 use super::output::{few, grouped};
-use super::{Context, EXIT_CODES, Json, progress};
+use super::sources::Source;
+use super::{Context, EXIT_CODES, Json, progress, sources};
 use crate::backfill::{self, Job, Summary};
-use crate::config::{ConfigError, Flags, Key, SourceChoice};
-use crate::source::{
-    FramedSource, LakeOptions, LakeSource, LedgerSource, RemoteLakeOptions, RemoteLakeSource, RpcOptions, RpcSource,
-    Timeouts,
-};
-use crate::store::{Store as _, StoreError};
+use crate::config::{ConfigError, Flags, Key};
 
 const AFTER_HELP: &str = "\
 Examples:
   annals backfill --network pubnet --lake ./lake --from 63092982 --to 63092991
   annals backfill --network pubnet --lake ./lake --from 63M:+100k
   annals backfill --network testnet --rpc https://soroban-testnet.stellar.org --from 3M:+5k
+  annals backfill --network testnet --rpc https://rpc.example --rpc-mode events --from 3M:+5k --contract CAS3…
   annals backfill --network testnet --ledgers meta.xdr.zst --from 2:5000 --json
   annals backfill --network pubnet --lake ./lake --from 63M:64M --contract CAS3… --contract CCW6… --classic drop
 
 A ledger is a number, also as 63M, 1.5M or 100k. --from takes a whole range too: A:B, both ends included, or A:+N
 for N ledgers from A on. What is stored already is not fetched again; a bad object is named, its ledgers stay a
-gap, and the rest goes on. With --json the last line on stdout is
+gap, and the rest goes on. --rpc-mode events is for an RPC without getLedgers: it takes what getEvents or queryEvents
+tell, as class unverified, and covers what the RPC says that it scanned; a later backfill of the same range from whole
+ledgers verifies it. With --json the last line on stdout is
 {ledgers, fetched, events, committed, uncommitted, rewritten, unverified, verified_through, ingested_through, gaps,
 unattributed}, the last being the contracts that wait for `annals reattribute`.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
 pub(super) struct Arguments {
-    /// The network, by its name: pubnet, testnet or futurenet; an archive that has one needs none
+    /// The network, by its name: pubnet, testnet, futurenet or local; an archive that has one needs none
     #[arg(long, value_name = "NAME")]
     network: Option<String>,
     /// The network, by its passphrase
     #[arg(long, value_name = "TEXT")]
     network_passphrase: Option<String>,
-    /// Take the ledgers from a SEP-54 lake in this folder, or at this https:// address
-    #[arg(long, value_name = "PATH|URL")]
+    /// Take the ledgers from a SEP-54 lake in this folder, or at this https:// address; public for pubnet's public one
+    #[arg(long, value_name = "PATH|URL|public")]
     lake: Option<String>,
     /// Take the ledgers from the Stellar RPC at this address; may be repeated, the first that can serves
     #[arg(long, value_name = "URL")]
     rpc: Vec<String>,
+    /// What to ask the RPC for: whole ledgers, or events alone, which stay unverified [default: ledgers]
+    #[arg(long, value_name = "ledgers|events")]
+    rpc_mode: Option<String>,
     /// Take the ledgers from this file of framed LedgerCloseMeta, plain or zstd
     #[arg(long, value_name = "FILE")]
     ledgers: Option<String>,
@@ -75,6 +75,7 @@ impl Arguments {
         flags.give(Key::NetworkPassphrase, self.network_passphrase.clone());
         flags.give(Key::Lake, self.lake.clone());
         flags.give(Key::Rpc, self.rpc.clone());
+        flags.give(Key::RpcMode, self.rpc_mode.clone());
         flags.give(Key::Ledgers, self.ledgers.clone());
         flags.give(Key::From, self.from.clone());
         flags.give(Key::To, self.to.clone());
@@ -93,48 +94,25 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let choice = settings.source()?.ok_or(missing("the source", "--lake PATH, --rpc URL or --ledgers FILE"))?;
     let (scope, classic, pins) = (settings.scope()?, settings.classic()?, settings.pins()?);
     let archive = context.archive()?;
-    let network = match settings.network()? {
-        Some(network) => network,
-        None => stored_network(context)?
-            .ok_or(missing("the network", "--network pubnet, testnet or futurenet, or --network-passphrase TEXT"))?,
-    };
-    let source = open_source(choice, context)?;
+    let network = context.network()?;
+    let source = sources::open(choice, &network, context.clock.clone())?;
     let job = Job { network, scope, classic, range, pins };
     // A source that contradicts the job leaves no trace, not even an empty archive.
-    backfill::check_source(&job, source.as_ref())?;
+    match &source {
+        Source::Ledgers(source) => backfill::check_source(&job, source.as_ref())?,
+        Source::Events(source) => backfill::check_event_source(&job, source)?,
+    }
     let store = archive.create_or_open()?;
     let progress = progress::on_stderr("backfill", context.clock.clone());
-    let summary = backfill::run(&job, &store, source.as_ref(), progress.as_ref())?;
+    let summary = match &source {
+        Source::Ledgers(source) => backfill::run(&job, &store, source.as_ref(), progress.as_ref())?,
+        Source::Events(source) => backfill::run_events(&job, &store, source, progress.as_ref())?,
+    };
     report(&summary, context)?;
     Ok(match (summary.contradicts_chain(), summary.gaps.is_empty()) {
         (true, _) => Outcome::Contradicted,
         (false, false) => Outcome::Incomplete,
         (false, true) => Outcome::Done,
-    })
-}
-
-/// The network of the archive; none where there is no archive yet.
-fn stored_network(context: &Context) -> Result<Option<Network>, CliError> {
-    match context.open_reader() {
-        Ok(store) => Ok(store.status()?.passphrase.map(Network::new)),
-        Err(CliError::Store(StoreError::NoArchive { .. })) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn open_source(choice: SourceChoice, context: &Context) -> Result<Box<dyn LedgerSource>, CliError> {
-    let clock = context.clock.clone();
-    Ok(match choice {
-        SourceChoice::Lake { path, mixed_layout } => Box::new(LakeSource::open(path, LakeOptions { mixed_layout })?),
-        SourceChoice::RemoteLake { address } => {
-            let options = RemoteLakeOptions { timeouts: Timeouts::default(), seed: clock.now_unix_ms() };
-            Box::new(RemoteLakeSource::open(address, options, clock)?)
-        }
-        SourceChoice::Ledgers { path } => Box::new(FramedSource::open(path)?),
-        SourceChoice::Rpc { addresses } => {
-            let options = RpcOptions { timeouts: Timeouts::default(), seed: clock.now_unix_ms() };
-            Box::new(RpcSource::connect(&addresses, options, clock)?)
-        }
     })
 }
 

@@ -10,6 +10,7 @@ use crate::backfill::BackfillError;
 use crate::compare::CompareError;
 use crate::config::ConfigError;
 use crate::export::ExportError;
+use crate::follow::FollowError;
 use crate::prove::ProveError;
 use crate::reattribute::ReattributeError;
 use crate::source::SourceError;
@@ -33,6 +34,9 @@ pub(super) enum CliError {
     /// The backfill stopped.
     #[error(transparent)]
     Backfill(#[from] BackfillError),
+    /// A network cannot be followed, or no longer.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
     /// The export stopped.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -48,6 +52,9 @@ pub(super) enum CliError {
     /// Signals cannot be waited for.
     #[error("signals cannot be waited for")]
     Signals(#[source] io::Error),
+    /// The system gives no thread.
+    #[error("no thread could be started")]
+    Thread(#[source] io::Error),
     /// The report could not be written.
     #[error("the report could not be written")]
     Output(#[source] io::Error),
@@ -59,6 +66,12 @@ pub(super) enum CliError {
         /// The cause.
         #[source]
         source: io::Error,
+    },
+    /// A folder that is to hold a new archive holds something.
+    #[error("{} is not empty, and a demonstration begins anew: name another folder with --data-dir", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
     },
     /// A file could not be read.
     #[error("{} could not be read", path.display())]
@@ -106,6 +119,7 @@ impl CliError {
             Self::Store(error) => error.code(),
             Self::Source(error) => error.code(),
             Self::Backfill(error) => backfill_code(error),
+            Self::Follow(error) => error.code(),
             Self::Export(ExportError::Store(error)) => error.code(),
             Self::Export(ExportError::Event { .. } | ExportError::Json { .. }) => "DAMAGED",
             Self::Reattribute(ReattributeError::Store(error)) => error.code(),
@@ -114,6 +128,8 @@ impl CliError {
             Self::Compare(error) => error.code(),
             Self::Unreadable { .. } => "NOT_READ",
             Self::Signals(_) => "NO_SIGNALS",
+            Self::Thread(_) => "NO_THREAD",
+            Self::NotEmpty { .. } => "NOT_EMPTY",
             Self::Listen { .. } => "NOT_LISTENING",
             Self::Export(ExportError::Write(_)) | Self::Output(_) | Self::File { .. } => "NOT_WRITTEN",
         }
@@ -131,8 +147,13 @@ impl CliError {
             | Self::Reattribute(ReattributeError::Store(error))
             | Self::Prove(ProveError::Store(error))
             | Self::Backfill(BackfillError::Store(error))
+            | Self::Follow(FollowError::Store(error))
             | Self::Export(ExportError::Store(error)) => of_store(error),
             Self::Backfill(BackfillError::Source(_)) | Self::Source(_) => Outcome::Incomplete,
+            Self::Follow(FollowError::SourceNetwork { .. } | FollowError::AheadOfNetwork { .. }) => {
+                Outcome::Contradicted
+            }
+            Self::Follow(_) | Self::Thread(_) | Self::NotEmpty { .. } => Outcome::Incomplete,
             Self::Backfill(_) | Self::Export(ExportError::Event { .. }) => Outcome::Contradicted,
             Self::Prove(ProveError::Damaged(_)) => Outcome::Contradicted,
             Self::Export(ExportError::Json { .. } | ExportError::Write(_)) => Outcome::Incomplete,
@@ -167,6 +188,7 @@ fn backfill_code(error: &BackfillError) -> &'static str {
         BackfillError::PinContradicted { .. } => "PIN_CONTRADICTED",
         BackfillError::Source(error) => error.code(),
         BackfillError::Store(error) => error.code(),
+        BackfillError::Stopped => "STOPPED",
         BackfillError::Batch(_) => "BAD_BATCH",
     }
 }

@@ -98,6 +98,21 @@ pub enum ConfigError {
         /// What would be right.
         right: &'static str,
     },
+    /// The network has no public lake that is known.
+    #[error("no public lake of the network \"{network}\" is known: give --lake a folder or an address")]
+    NoPublicLake {
+        /// The network's name, or its passphrase.
+        network: String,
+    },
+    /// A server is told how to follow a network, and by which RPC it is not told.
+    #[error(
+        "{given} is for a server that follows a network, and no RPC is named: add --rpc URL, or fill the archive with \
+         `annals backfill` and leave it out"
+    )]
+    NoRpc {
+        /// What was given, as it is spelled there.
+        given: String,
+    },
     /// A value that the verb cannot do without.
     #[error("{what} is missing: give {right}")]
     Missing {
@@ -114,6 +129,8 @@ impl ConfigError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Address { fault: AddressError::Scheme { .. }, .. } => "UNSUPPORTED_SCHEME",
+            Self::NoPublicLake { .. } => "NO_PUBLIC_LAKE",
+            Self::NoRpc { .. } => "NO_RPC",
             Self::UnreadableSchemas { .. } | Self::BadSchemas { .. } => "BAD_SCHEMAS",
             _ => "USAGE",
         }

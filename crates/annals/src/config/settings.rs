@@ -13,38 +13,10 @@ use crate::source::Address;
 use crate::store::Pin;
 
 const DEFAULT_DATA_DIR: &str = "annals-data";
-const DEFAULT_LOG: &str = "info";
-
-/// Where ledgers are to come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SourceChoice {
-    /// A SEP-54 lake in a local folder.
-    Lake {
-        /// The folder.
-        path: PathBuf,
-        /// Whether objects of different sizes are meant.
-        mixed_layout: bool,
-    },
-    /// A SEP-54 lake behind an address.
-    RemoteLake {
-        /// The address.
-        address: Address,
-    },
-    /// A file of framed `LedgerCloseMeta`.
-    Ledgers {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Stellar RPC endpoints, in the order in which they are asked.
-    Rpc {
-        /// Their addresses, at least one.
-        addresses: Vec<Address>,
-    },
-}
 
 /// The configuration's values. Each method fails with [`ConfigError`] when the value that wins is a bad one.
 pub struct Settings {
-    layers: Layers,
+    pub(super) layers: Layers,
 }
 
 impl Settings {
@@ -75,15 +47,15 @@ impl Settings {
         }
     }
 
-    /// The filter of log lines.
+    /// The filter of log lines; `default` where no layer gives one.
     ///
     /// # Errors
     /// [`ConfigError`].
-    pub fn log(&self) -> Result<tracing_subscriber::EnvFilter, ConfigError> {
+    pub fn log(&self, default: &str) -> Result<tracing_subscriber::EnvFilter, ConfigError> {
         let parse = |text: &str| tracing_subscriber::EnvFilter::builder().parse(text).ok();
         let right = "off, error, warn, info, debug or trace, also for a part alone, as in info,annals::store=debug";
         let given = self.one(Key::Log, right, |text| if text.is_empty() { None } else { parse(text) })?;
-        Ok(given.map_or_else(|| tracing_subscriber::EnvFilter::new(DEFAULT_LOG), |(filter, _)| filter))
+        Ok(given.map_or_else(|| tracing_subscriber::EnvFilter::new(default), |(filter, _)| filter))
     }
 
     /// The network; none where no layer names one.
@@ -91,7 +63,7 @@ impl Settings {
     /// # Errors
     /// [`ConfigError`], also when one layer names two networks.
     pub fn network(&self) -> Result<Option<Network>, ConfigError> {
-        let preset = self.one(Key::Network, "pubnet, testnet or futurenet", Network::preset)?;
+        let preset = self.one(Key::Network, "pubnet, testnet, futurenet or local", Network::preset)?;
         let passphrase = self.one(Key::NetworkPassphrase, "the network's passphrase", |text| {
             (!text.trim().is_empty()).then(|| Network::new(text))
         })?;
@@ -102,41 +74,6 @@ impl Settings {
             return Ok(Some(preset.clone()));
         }
         winner([(Key::Network, preset), (Key::NetworkPassphrase, passphrase)], same)
-    }
-
-    /// Where ledgers are to come from; none where no layer says it.
-    ///
-    /// # Errors
-    /// [`ConfigError`], also when one layer names two sources.
-    pub fn source(&self) -> Result<Option<SourceChoice>, ConfigError> {
-        let lake = match self.path(Key::Lake)? {
-            Some((path, given)) => Some((self.lake(path, &given)?, given)),
-            None => None,
-        };
-        let ledgers = self.path(Key::Ledgers)?.map(|(path, given)| (SourceChoice::Ledgers { path }, given));
-        let rpc = match self.layers.get(Key::Rpc)? {
-            Some(given) => {
-                let addresses =
-                    given.values.iter().map(|text| address(Key::Rpc, &given, text)).collect::<Result<_, _>>()?;
-                Some((SourceChoice::Rpc { addresses }, given))
-            }
-            None => None,
-        };
-        let right = "ledgers come from one source at a time";
-        winner([(Key::Lake, lake), (Key::Ledgers, ledgers), (Key::Rpc, rpc)], right)
-    }
-
-    /// A lake is a folder unless it has the form of an address.
-    fn lake(&self, path: PathBuf, given: &Given) -> Result<SourceChoice, ConfigError> {
-        match path.to_str().filter(|text| text.contains("://")) {
-            Some(text) => Ok(SourceChoice::RemoteLake { address: address(Key::Lake, given, text)? }),
-            None => Ok(SourceChoice::Lake { path, mixed_layout: self.mixed_layout()? }),
-        }
-    }
-
-    fn mixed_layout(&self) -> Result<bool, ConfigError> {
-        let given = self.one(Key::MixedLayout, "true or false", |text| text.parse().ok())?;
-        Ok(given.is_some_and(|(choice, _)| choice))
     }
 
     /// The range of ledgers asked for; none where no layer says where it begins and where it ends.
@@ -210,7 +147,7 @@ impl Settings {
         Ok(given.map_or(ClassicPolicy::Keep, |(policy, _)| policy))
     }
 
-    fn path(&self, key: Key) -> Result<Option<(PathBuf, Given)>, ConfigError> {
+    pub(super) fn path(&self, key: Key) -> Result<Option<(PathBuf, Given)>, ConfigError> {
         self.one(key, "a path", |text| (!text.is_empty()).then(|| PathBuf::from(text)))
     }
 
@@ -241,12 +178,16 @@ impl Settings {
     }
 }
 
-fn address(key: Key, given: &Given, text: &str) -> Result<Address, ConfigError> {
+pub(super) fn address(key: Key, given: &Given, text: &str) -> Result<Address, ConfigError> {
     Address::parse(text).map_err(|fault| ConfigError::Address { given: given.origin.spell(key), fault })
 }
 
 /// Reads the one value of a key; its last, should there be more.
-fn parse<T, E: ToString>(key: Key, given: &Given, read: impl Fn(&str) -> Result<T, E>) -> Result<T, BadValue> {
+pub(super) fn parse<T, E: ToString>(
+    key: Key,
+    given: &Given,
+    read: impl Fn(&str) -> Result<T, E>,
+) -> Result<T, BadValue> {
     let value = given.values.last().map_or("", String::as_str);
     read(value).map_err(|right| BadValue {
         key,
@@ -257,7 +198,7 @@ fn parse<T, E: ToString>(key: Key, given: &Given, read: impl Fn(&str) -> Result<
 }
 
 /// Decides between keys that exclude each other: the highest layer wins, and it cannot give two.
-fn winner<T>(
+pub(super) fn winner<T>(
     keys: impl IntoIterator<Item = (Key, Option<(T, Given)>)>,
     right: &'static str,
 ) -> Result<Option<T>, ConfigError> {

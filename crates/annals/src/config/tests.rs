@@ -94,14 +94,15 @@ fn a_bad_value_names_its_key_where_it_came_from_and_what_is_right() {
     let refusal = Given3 { flags: &flags, ..Given3::default() }.refusal(Settings::classic);
     assert_eq!(refusal, "--classic is \"maybe\" and takes keep or drop");
     let refusal = Given3 { environment: &[("NETWORK", "pub")], ..Given3::default() }.refusal(Settings::network);
-    assert_eq!(refusal, "NETWORK in the environment is \"pub\" and takes pubnet, testnet or futurenet");
+    assert_eq!(refusal, "NETWORK in the environment is \"pub\" and takes pubnet, testnet, futurenet or local");
     let refusal = Given3 { file: "mixed_layout = 1", ..Given3::default() }.refusal(Settings::source);
     assert_eq!(refusal, "mixed_layout in annals.toml is \"1\" and takes true or false");
     let refusal = Given3 { file: "pin = ['5:abc']", ..Given3::default() }.refusal(Settings::pins);
     assert_eq!(refusal, "pin in annals.toml is \"5:abc\" and takes LEDGER:HASH, the hash as 64 hexadecimal digits");
     let refusal = Given3 { environment: &[("DATA_DIR", "")], ..Given3::default() }.refusal(Settings::data_dir);
     assert_eq!(refusal, "DATA_DIR in the environment is \"\" and takes a path");
-    let refusal = Given3 { flags: &[(Key::Log, "annals=loud")], ..Given3::default() }.refusal(Settings::log);
+    let refusal =
+        Given3 { flags: &[(Key::Log, "annals=loud")], ..Given3::default() }.refusal(|settings| settings.log("info"));
     assert!(refusal.starts_with("--log is \"annals=loud\" and takes off, error, "), "{refusal}");
 }
 
@@ -169,13 +170,84 @@ fn a_lake_and_a_file_in_one_layer_are_refused_and_a_higher_layer_wins() {
     let both = Given3 { flags: &[(Key::Lake, "a"), (Key::Ledgers, "b")], ..Given3::default() };
     assert_eq!(
         both.refusal(Settings::source),
-        "--lake and --ledgers cannot both be given: ledgers come from one source at a time"
+        "--lake and --ledgers cannot both be given: ledgers of a backfill come from one source at a time"
     );
     let layered =
         Given3 { environment: &[("LEDGERS", "b")], file: "lake = 'a'\nmixed_layout = true", ..Given3::default() };
     assert_eq!(layered.ask(Settings::source).unwrap(), Some(SourceChoice::Ledgers { path: "b".into() }));
     let lake = Given3 { file: "lake = 'a'\nmixed_layout = true", ..Given3::default() };
-    assert_eq!(lake.ask(Settings::source).unwrap(), Some(SourceChoice::Lake { path: "a".into(), mixed_layout: true }));
+    let folder = LakeChoice::Folder { path: "a".into(), mixed_layout: true };
+    assert_eq!(lake.ask(Settings::source).unwrap(), Some(SourceChoice::Lake(folder)));
+}
+
+#[test]
+fn a_backfill_reads_one_lake_and_the_public_one_is_that_of_its_network() {
+    let two = Given3 { environment: &[("LAKE", "a, https://lake.example/b")], ..Given3::default() };
+    assert_eq!(
+        two.refusal(Settings::source),
+        "LAKE in the environment is \"a, https://lake.example/b\" and takes one lake, a folder or an address: a backfill \
+         reads one"
+    );
+    let public = Given3 { flags: &[(Key::Lake, "public")], ..Given3::default() };
+    assert_eq!(public.ask(Settings::source).unwrap(), Some(SourceChoice::Lake(LakeChoice::Public)));
+    let address = public_lake(&Network::preset("pubnet").unwrap()).unwrap().to_string();
+    assert_eq!(address, "https://aws-public-blockchain.s3.us-east-2.amazonaws.com/v1.1/stellar/ledgers/pubnet");
+    let refusal = public_lake(&Network::preset("local").unwrap()).unwrap_err();
+    assert_eq!(
+        (refusal.to_string().as_str(), refusal.code()),
+        ("no public lake of the network \"local\" is known: give --lake a folder or an address", "NO_PUBLIC_LAKE")
+    );
+    let empty = Given3 { environment: &[("LAKE", "")], ..Given3::default() };
+    assert_eq!(
+        empty.refusal(Settings::source),
+        "LAKE in the environment is \"\" and takes a path, an address or public"
+    );
+}
+
+#[test]
+fn a_server_follows_by_rpc_with_lakes_beside() {
+    let following = |given: &Given3<'_>| given.ask(Settings::following).unwrap();
+    let folder = |path: &str| LakeChoice::Folder { path: path.into(), mixed_layout: false };
+    let given = Given3 {
+        flags: &[(Key::Rpc, "https://one.example"), (Key::Rpc, "https://two.example")],
+        environment: &[("LAKE", "near,https://lake.example/far,public")],
+        file: "rpc = ['https://unheard.example']",
+    };
+    let FollowChoice { rpc, lakes } = following(&given).unwrap();
+    assert_eq!(rpc.iter().map(ToString::to_string).collect::<Vec<_>>(), ["https://one.example", "https://two.example"]);
+    let far = LakeChoice::Address(crate::source::Address::parse("https://lake.example/far").unwrap());
+    assert_eq!(lakes, [folder("near"), far, LakeChoice::Public]);
+    let listed = Given3 { file: "rpc = 'https://one.example'\nlake = ['a', 'b']", ..Given3::default() };
+    assert_eq!(following(&listed).unwrap().lakes, [folder("a"), folder("b")]);
+    let variable = Given3 { environment: &[("ANNALS_RPC", "https://one.example")], ..Given3::default() };
+    assert_eq!(following(&variable).unwrap().lakes, []);
+}
+
+#[test]
+fn without_an_rpc_nothing_is_followed_and_a_flag_that_says_how_is_refused() {
+    let unmeant = Given3 { environment: &[("FROM", "a sender")], file: "lake = 'a'", ..Given3::default() };
+    assert_eq!(unmeant.ask(Settings::following).unwrap(), None);
+    for key in [Key::Lake, Key::Network, Key::From, Key::Pin, Key::DiskReserve] {
+        let refusal = Given3 { flags: &[(key, "x")], ..Given3::default() }.ask(Settings::following).unwrap_err();
+        assert_eq!(refusal.code(), "NO_RPC");
+        let starts =
+            format!("{} is for a server that follows a network, and no RPC is named: add --rpc URL", key.flag());
+        assert!(refusal.to_string().starts_with(&starts), "{refusal}");
+    }
+}
+
+#[test]
+fn following_begins_with_one_ledger_and_leaves_bytes_of_the_disk() {
+    let from = |text| Given3 { flags: &[(Key::From, text)], ..Given3::default() }.ask(Settings::follow_from);
+    assert_eq!(from("63M").unwrap().unwrap().get(), 63_000_000);
+    assert!(from("5:9").unwrap_err().to_string().ends_with("following has a first ledger and no last one"));
+    let reserve = |file| Given3 { file, ..Given3::default() }.ask(Settings::disk_reserve);
+    assert_eq!(reserve("disk_reserve = 1048576").unwrap(), Some(1 << 20));
+    assert_eq!(reserve("disk_reserve = '2GiB'").unwrap(), Some(2 << 30));
+    assert_eq!(
+        reserve("disk_reserve = '2GB'").unwrap_err().to_string(),
+        "disk_reserve in annals.toml is \"2GB\" and takes a number of bytes, also as 512MiB or 2GiB"
+    );
 }
 
 #[test]

@@ -241,6 +241,18 @@ pub enum ObjectFaultKind {
         /// The oldest ledger that is kept.
         oldest: LedgerSeq,
     },
+    /// The source gives events alone, and below a ledger it may have dropped some.
+    #[error("events below ledger {from} are dropped there, or about to be: fill it from a lake")]
+    AtRetention {
+        /// The first ledger that is sure to have all of its events.
+        from: LedgerSeq,
+    },
+    /// The source gives events alone, and part of one does not decode.
+    #[error("{wrong} of it does not decode: fill it from a source of whole ledgers")]
+    BadEvent {
+        /// What does not decode.
+        wrong: &'static str,
+    },
     /// The network has not come to it, as the source has it.
     #[error("the latest ledger there is {latest}: ask again when the network has come to it")]
     AboveTip {
@@ -272,7 +284,8 @@ impl ObjectFaultKind {
             Self::CorruptZstd(_) | Self::Undecodable(_) | Self::ImpossibleLedgers { .. } => "UNDECODABLE_OBJECT",
             Self::Miscounted { .. } => "MISCOUNTED_BATCH",
             Self::Misnamed { .. } | Self::NameContradicted { .. } => "MISNAMED_OBJECT",
-            Self::BelowRetention { .. } => "BELOW_RETENTION",
+            Self::BelowRetention { .. } | Self::AtRetention { .. } => "BELOW_RETENTION",
+            Self::BadEvent { .. } => "UNDECODABLE_EVENT",
             Self::AboveTip { .. } => "ABOVE_TIP",
             Self::LeftOut => "NOT_IN_SOURCE",
             Self::NotServed(_) => "NOT_SERVED",

@@ -14,7 +14,7 @@ use ureq::Agent;
 use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
 
 pub use self::address::{Address, AddressError};
-pub(super) use self::backoff::{Backoff, Jitter, retry_after};
+pub(super) use self::backoff::{Backoff, Jitter, RETRY_AFTER_MAX, retry_after};
 pub use self::fault::HttpFault;
 
 /// The most of an answer that is kept where it is no success, bytes.

@@ -7,7 +7,9 @@
 mod answer;
 mod caller;
 mod endpoint;
+mod events;
 mod fault;
+mod live;
 mod page;
 mod pool;
 mod stream;
@@ -17,16 +19,18 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use annals_core::LedgerRange;
+use annals_core::{LedgerRange, LedgerSeq};
 
 use self::caller::Caller;
-use self::endpoint::Endpoint;
+use self::endpoint::{Endpoint, Throttle};
+pub use self::events::Scanned;
 pub use self::fault::{NextStep, RequestFault, RequestFaultKind};
+use self::live::Live;
 use self::pool::Pool;
 use self::stream::RpcStream;
 pub use self::tip::Tip;
 use super::http::{Address, HttpClient, Jitter, Timeouts};
-use super::{LedgerSource, ObjectStream, SourceError};
+use super::{LedgerSource, ObjectStream, Poll, SourceError, TipSource};
 use crate::clock::Clock;
 
 /// An endpoint is asked for its network so often before a source is given up.
@@ -49,6 +53,7 @@ pub struct RpcOptions {
 /// One or several RPC endpoints of one network, asked in order.
 pub struct RpcSource {
     pool: Arc<Pool>,
+    live: Live,
 }
 
 impl RpcSource {
@@ -64,15 +69,19 @@ impl RpcSource {
     pub fn connect(addresses: &[Address], options: RpcOptions, clock: Arc<dyn Clock>) -> Result<Self, SourceError> {
         assert!(!addresses.is_empty(), "a source has an endpoint");
         let http = HttpClient::new(options.timeouts);
-        let endpoint = |address: &Address| {
+        let throttles: Vec<Throttle> = addresses.iter().map(|_| Throttle::default()).collect();
+        let endpoint = |(address, throttle): (&Address, &Throttle)| {
             let (http, address, clock) = (http.clone(), address.clone(), Arc::clone(&clock));
-            Endpoint::new(Caller { http, address, clock, ids: AtomicU64::new(1) })
+            Endpoint::new(Caller { http, address, clock, ids: AtomicU64::new(1) }, Arc::clone(throttle))
         };
-        let endpoints = addresses.iter().map(endpoint).collect();
-        let jitter = Mutex::new(Jitter::new(options.seed));
-        let mut pool = Pool { endpoints, passphrase: String::new(), clock, jitter };
-        pool.passphrase = find_network(&pool)?;
-        Ok(Self { pool: Arc::new(pool) })
+        let pool = |passphrase: String, seed: u64| {
+            let endpoints = addresses.iter().zip(&throttles).map(endpoint).collect();
+            Pool { endpoints, passphrase, clock: Arc::clone(&clock), jitter: Mutex::new(Jitter::new(seed)) }
+        };
+        let mut asked = pool(String::new(), options.seed);
+        asked.passphrase = find_network(&asked)?;
+        let live = Live::new(pool(asked.passphrase.clone(), options.seed.rotate_left(32)));
+        Ok(Self { pool: Arc::new(asked), live })
     }
 
     /// How far the network has come: what each endpoint says, in their order, each asked once.
@@ -167,5 +176,23 @@ impl LedgerSource for RpcSource {
 
     fn open(&self, range: LedgerRange) -> Result<ObjectStream, SourceError> {
         Ok(Box::new(RpcStream::new(Arc::clone(&self.pool), self.name(), range)))
+    }
+}
+
+impl TipSource for RpcSource {
+    fn poll(&self, next: LedgerSeq, ledgers_max: u32) -> Poll {
+        self.live.poll(next, ledgers_max)
+    }
+
+    fn tip(&self) -> Option<Tip> {
+        self.live.tip()
+    }
+
+    fn protocol(&self) -> Option<u32> {
+        self.live.protocol()
+    }
+
+    fn pass_over(&self) {
+        self.live.pass_over();
     }
 }

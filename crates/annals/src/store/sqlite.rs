@@ -123,6 +123,23 @@ impl SqliteStore {
         Ok(Self { path, clock, registry: builtin(), migrated, readers, writer, _lock: Some(opened.lock) })
     }
 
+    /// Marks an open incident as resolved beside the archive's writer. Everybody's commits wait for that, so that it takes
+    /// no lease: whoever holds it goes on.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownIncident`], and those of [`SqliteStore::open_reader`].
+    pub fn resolve_beside(dir: &Path, id: u64, note: Option<&str>, clock: &dyn Clock) -> Result<(), StoreError> {
+        open::check_reader(dir)?;
+        let path = open::database_path(dir);
+        let resolve = || -> Result<(), StoreError> {
+            let mut connection = open::connect_beside(&path)?;
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            incidents::resolve(&transaction, id, note, clock.now_unix_ms())?;
+            Ok(transaction.commit()?)
+        };
+        resolve().map_err(|error| failure::at(&path, error))
+    }
+
     /// The same store, whose events are read with these schemas instead of those that are shipped; see
     /// [`Store::adopt`].
     #[must_use]

@@ -154,7 +154,7 @@ fn check_event(event: &Event, row: &StoredLedger, faults: &mut Faults) {
             let columns = [
                 ("contract", view.contract_id == event.contract_id),
                 ("kind", view.kind == Some(event.kind)),
-                ("close time", event.close_time_ms == row.close_time_ms),
+                ("close time", event.close_time_ms == row.close_time_ms || is_whole_second_of(event, row)),
             ];
             for (column, _) in columns.into_iter().filter(|(_, holds)| !holds) {
                 faults.note(at, FaultKind::EventContradictsBytes { column });
@@ -169,6 +169,11 @@ fn check_event(event: &Event, row: &StoredLedger, faults: &mut Faults) {
     if let Some(Err(error)) = event.rewritten_xdr.as_deref().map(EventView::parse) {
         faults.note(at, FaultKind::EventUndecodable(error));
     }
+}
+
+/// Whether an event's source, which gave nothing to verify it by, knew the ledger's close time to the second alone.
+fn is_whole_second_of(event: &Event, row: &StoredLedger) -> bool {
+    event.proof == ProofClass::Unverified && event.close_time_ms == row.close_time_ms / 1000 * 1000
 }
 
 /// Proves the material from the header on, and compares what it proves with what is stored.
@@ -228,8 +233,14 @@ fn compare_with_proof(event: &Event, proven: Option<&ProvenEvent<'_>>) -> Option
 
 /// What is wrong with a stored event, of any class, beside its transaction's result, which the header commits to.
 fn compare_with_results(event: &Event, results: &[ResultView<'_>]) -> Option<FaultKind> {
+    let is_of_event = |result: &&ResultView<'_>| result.tx_hash == event.tx_hash;
     let at = event.tx_order.checked_sub(1).and_then(|at| usize::try_from(at).ok());
-    let result = at.and_then(|at| results.get(at)).filter(|result| result.tx_hash == event.tx_hash);
+    let result = match at {
+        Some(at) => results.get(at).filter(is_of_event),
+        // The order is one thing that the source of an unverified event need not know.
+        None if event.proof == ProofClass::Unverified => results.iter().find(is_of_event),
+        None => None,
+    };
     let Some(result) = result else { return Some(FaultKind::OtherTransaction) };
     let in_place = [0, event.tx_order, Position::TX_AFTER_ALL].contains(&event.position.tx());
     let columns = [("success", result.successful == event.successful), ("transaction order", in_place)];

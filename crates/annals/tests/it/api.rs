@@ -2,7 +2,7 @@
 
 mod accounts;
 mod archive;
-mod client;
+pub mod client;
 mod compare;
 mod conformance;
 mod cursors;

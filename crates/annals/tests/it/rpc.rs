@@ -3,5 +3,7 @@
 pub mod bench;
 mod commands;
 mod endpoints;
+mod events;
 mod pages;
+mod polls;
 mod range;

@@ -61,6 +61,9 @@ pub(super) fn page(params: &EventsParams, replica: &Replica<'_>, options: &RpcOp
             ends.oldest.seq, ends.latest.seq
         )));
     }
+    if to_exclusive.saturating_sub(from) > options.events_in_time_ledgers {
+        return Err(RpcError::new(-32001, "request exceeded processing limit threshold"));
+    }
     let mut found = Vec::new();
     for ledger in replica.served(from..=to_exclusive - 1) {
         let contents =
@@ -110,7 +113,8 @@ fn checked(params: &EventsParams, options: &RpcOptions) -> Result<(Cursor, Filte
     Ok((start, Filters::new(params.filters.as_deref().unwrap_or_default())?))
 }
 
-fn info(event: &NodeEvent, ledger: &NodeLedger, options: &RpcOptions) -> Value {
+/// One event, as it is told.
+pub(super) fn info(event: &NodeEvent, ledger: &NodeLedger, options: &RpcOptions) -> Value {
     let mut info = json!({
         "type": event.kind,
         "ledger": ledger.seq,

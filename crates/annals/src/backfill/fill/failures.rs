@@ -15,7 +15,7 @@ pub(super) const OUT_OF_ORDER: &str = "OUT_OF_ORDER";
 /// Whether a failure's code says that ledgers are absent or unreadable, and not that they contradict the chain.
 pub(in crate::backfill) fn is_absence(code: &str) -> bool {
     let of_source = ["UNREADABLE_OBJECT", "NOT_SERVED", "BELOW_RETENTION", "ABOVE_TIP"];
-    of_source.contains(&code) || [NOT_IN_SOURCE, OUT_OF_ORDER, "NETWORK_UNPROVEN"].contains(&code)
+    of_source.contains(&code) || [NOT_IN_SOURCE, OUT_OF_ORDER, "NETWORK_UNPROVEN", "UNKNOWN_PROTOCOL"].contains(&code)
 }
 
 /// The failures of one reading.

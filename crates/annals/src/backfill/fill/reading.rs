@@ -9,7 +9,7 @@ use super::Filler;
 use super::failures::Failures;
 use super::rivals::{Choice, Rivals};
 use crate::backfill::pipeline::{Checked, Outcome};
-use crate::backfill::{BackfillError, commit};
+use crate::backfill::{BackfillError, commit, whole_chain};
 use crate::source::ObjectFault;
 use crate::store::StoreError;
 
@@ -211,6 +211,9 @@ impl<'a> Reading<'a> {
         let (Some(first), Some(last)) = (run.ledgers.first(), run.ledgers.last()) else { return Ok(()) };
         let range = LedgerRange::new(first.seq, last.seq).expect("a run's ledgers ascend");
         let Filler { job, store, fence, source_name, progress, .. } = self.filler;
+        if !progress.may_go_on() {
+            return Err(BackfillError::Stopped);
+        }
         match commit(job, *store, *fence, source_name, run.ledgers) {
             Ok(events) => {
                 self.found.stored.insert(range);
@@ -231,17 +234,6 @@ impl<'a> Reading<'a> {
             self.found.failures.add(range, code, message);
         }
     }
-}
-
-/// The error's sentence and those of its causes: the list of gaps keeps one text.
-fn whole_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 fn weight(ledger: &CheckedLedger) -> usize {

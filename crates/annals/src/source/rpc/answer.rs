@@ -55,6 +55,13 @@ pub(super) struct NetworkAnswer {
     pub(super) passphrase: String,
 }
 
+/// `getVersionInfo`.
+#[derive(Debug, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct VersionAnswer {
+    pub(super) protocol_version: Number,
+}
+
 /// `getHealth`. An unhealthy node answers with an error instead.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -81,6 +88,8 @@ pub(super) struct LedgersAnswer<'a> {
     #[serde(borrow)]
     pub(super) ledgers: Vec<LedgerEntry<'a>>,
     pub(super) latest_ledger: Number,
+    /// Unix seconds.
+    pub(super) latest_ledger_close_time: Option<Number>,
     pub(super) oldest_ledger: Option<Number>,
 }
 

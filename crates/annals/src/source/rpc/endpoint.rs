@@ -8,12 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::answer::{HealthAnswer, LatestAnswer, LedgerEntry, LedgersAnswer, NetworkAnswer};
+use super::answer::{HealthAnswer, LatestAnswer, LedgerEntry, LedgersAnswer, NetworkAnswer, Number, VersionAnswer};
 use super::caller::Caller;
 use super::fault::{NextStep, RequestFault, RequestFaultKind};
 use super::page::PageSize;
 use super::tip::Tip;
-use crate::source::http::{Backoff, Jitter};
+use crate::source::http::{Backoff, Jitter, RETRY_AFTER_MAX};
 use crate::source::{LedgerObject, ObjectEncoding};
 
 /// The most of an answer that holds no ledgers, bytes. Since stellar-rpc 25 that of `getLatestLedger` holds one.
@@ -29,7 +29,7 @@ pub(super) enum Verdict {
     /// Its page begins with a later ledger.
     LeavesOut { next: LedgerSeq },
     /// It has not come to that ledger.
-    Behind { latest: LedgerSeq },
+    Behind(Tip),
     /// The request failed.
     Failed(Arc<RequestFault>),
 }
@@ -38,14 +38,20 @@ pub(super) enum Verdict {
 pub(super) struct Page {
     pub(super) objects: Vec<LedgerObject>,
     pub(super) last: LedgerSeq,
+    /// What the endpoint says that it holds.
+    pub(super) tip: Tip,
     /// How many bytes of JSON it took.
     pub(super) bytes: u64,
 }
 
 pub(super) struct Endpoint {
-    caller: Caller,
+    pub(super) caller: Caller,
     state: Mutex<State>,
+    throttle: Throttle,
 }
+
+/// Until when a server asks to be left alone, for all who ask it.
+pub(super) type Throttle = Arc<Mutex<Duration>>;
 
 #[derive(Default)]
 struct State {
@@ -57,11 +63,15 @@ struct State {
     /// Whether it said that it is of the source's network.
     network_known: bool,
     latest: Option<LedgerSeq>,
+    /// What went wrong last.
+    last_fault: Option<Arc<RequestFault>>,
+    /// Whether it was told that the endpoint is behind what it has served.
+    told_behind: bool,
 }
 
 impl Endpoint {
-    pub(super) fn new(caller: Caller) -> Self {
-        Self { caller, state: Mutex::default() }
+    pub(super) fn new(caller: Caller, throttle: Throttle) -> Self {
+        Self { caller, state: Mutex::default(), throttle }
     }
 
     pub(super) fn name(&self) -> String {
@@ -74,7 +84,18 @@ impl Endpoint {
 
     /// When it may be asked again.
     pub(super) fn aside_until(&self) -> Duration {
-        self.state().aside_until
+        let asked_for = *self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        self.state().aside_until.max(asked_for)
+    }
+
+    /// The newest ledger that it said it has; none before it said so.
+    pub(super) fn latest(&self) -> Option<LedgerSeq> {
+        self.state().latest
+    }
+
+    /// What it failed at last; none of an endpoint that never failed.
+    pub(super) fn last_fault(&self) -> Option<Arc<RequestFault>> {
+        self.state().last_fault.clone()
     }
 
     /// Why it is not to be asked before an operator has seen to it.
@@ -88,6 +109,12 @@ impl Endpoint {
         self.ask::<NetworkAnswer>("getNetwork").map(|answer| answer.passphrase)
     }
 
+    /// The highest protocol that its node knows.
+    pub(super) fn protocol(&self) -> Result<u32, RequestFault> {
+        let answer = self.ask::<VersionAnswer>("getVersionInfo")?;
+        Ok(u32::try_from(answer.protocol_version.0).unwrap_or(u32::MAX))
+    }
+
     /// Takes note that it is of the source's network.
     pub(super) fn network_is_known(&self) {
         self.state().network_known = true;
@@ -97,7 +124,6 @@ impl Endpoint {
     ///
     /// A node that lags says that it is unhealthy and no more; then its latest ledger is asked for.
     pub(super) fn tip(&self) -> Result<Tip, RequestFault> {
-        let to_ms = |seconds: super::answer::Number| seconds.0.saturating_mul(1000);
         let tip = match self.ask::<HealthAnswer>("getHealth") {
             Ok(health) => (health.latest_ledger, health.oldest_ledger, health.latest_ledger_close_time),
             Err(fault) if matches!(fault.kind, RequestFaultKind::Error { .. }) => {
@@ -109,7 +135,7 @@ impl Endpoint {
         let (latest, oldest, closed) = tip;
         let latest = latest.seq().ok_or_else(|| self.no_ledger("getHealth"))?;
         self.state().latest = Some(latest);
-        let oldest = oldest.and_then(super::answer::Number::seq);
+        let oldest = oldest.and_then(Number::seq);
         Ok(Tip { latest, oldest, latest_closed_unix_ms: closed.map(to_ms) })
     }
 
@@ -121,7 +147,7 @@ impl Endpoint {
             // A server refuses a start above its latest ledger, so it is not asked for one.
             let tip = self.tip()?;
             if tip.latest < at {
-                return Err(Verdict::Behind { latest: tip.latest });
+                return Err(Verdict::Behind(tip));
             }
         }
         let params = json!({"startLedger": at.get(), "pagination": {"limit": ledgers}, "xdrFormat": "base64"});
@@ -137,7 +163,7 @@ impl Endpoint {
         }
     }
 
-    fn check_network(&self, passphrase: &str) -> Result<(), Verdict> {
+    pub(super) fn check_network(&self, passphrase: &str) -> Result<(), Verdict> {
         if self.state().network_known {
             return Ok(());
         }
@@ -150,11 +176,11 @@ impl Endpoint {
     }
 
     /// Why the endpoint refused a page that begins with `at`, by what it says that it holds now.
-    fn outside(&self, at: LedgerSeq, refusal: RequestFault) -> Verdict {
+    pub(super) fn outside(&self, at: LedgerSeq, refusal: RequestFault) -> Verdict {
         match self.tip() {
             Err(fault) => fault.into(),
             Ok(Tip { oldest: Some(oldest), .. }) if at < oldest => Verdict::BelowOldest(oldest),
-            Ok(Tip { latest, .. }) if latest < at => Verdict::Behind { latest },
+            Ok(tip) if tip.latest < at => Verdict::Behind(tip),
             Ok(_) => refusal.into(),
         }
     }
@@ -163,6 +189,11 @@ impl Endpoint {
     fn take(&self, at: LedgerSeq, page: &LedgersAnswer<'_>, bytes: u64) -> Result<Page, Verdict> {
         let latest = page.latest_ledger.seq().ok_or_else(|| self.no_ledger("getLedgers"))?;
         self.state().latest = Some(latest);
+        let tip = Tip {
+            latest,
+            oldest: page.oldest_ledger.and_then(Number::seq),
+            latest_closed_unix_ms: page.latest_ledger_close_time.map(to_ms),
+        };
         let mut objects = Vec::with_capacity(page.ledgers.len());
         let mut last = None;
         let mut next = Some(at);
@@ -178,20 +209,19 @@ impl Endpoint {
             (last, next) = (Some(seq), seq.next());
         }
         match last {
-            Some(last) => Ok(Page { objects, last, bytes }),
-            None => Err(self.no_first(at, latest, page)),
+            Some(last) => Ok(Page { objects, last, tip, bytes }),
+            None => Err(self.no_first(at, tip, page)),
         }
     }
 
     /// Why a page does not begin with `at`.
-    fn no_first(&self, at: LedgerSeq, latest: LedgerSeq, page: &LedgersAnswer<'_>) -> Verdict {
+    fn no_first(&self, at: LedgerSeq, tip: Tip, page: &LedgersAnswer<'_>) -> Verdict {
         let kind = match page.ledgers.first().map(LedgerEntry::seq) {
-            None if latest < at => return Verdict::Behind { latest },
-            None => RequestFaultKind::Unserved { asked: at.get(), latest: latest.get() },
+            None if tip.latest < at => return Verdict::Behind(tip),
+            None => RequestFaultKind::Unserved { asked: at.get(), latest: tip.latest.get() },
             Some(Some(first)) if first == at => RequestFaultKind::NotBase64 { seq: at.get() },
             Some(Some(next)) if next > at => {
-                let oldest = page.oldest_ledger.and_then(super::answer::Number::seq);
-                return match oldest {
+                return match tip.oldest {
                     Some(oldest) if at < oldest && oldest <= next => Verdict::BelowOldest(next),
                     _ => Verdict::LeavesOut { next },
                 };
@@ -222,6 +252,16 @@ impl Endpoint {
         state.aside_until = Duration::ZERO;
     }
 
+    /// Takes note that it answered with `tip` where `next` was asked for. One that says less than it has served is
+    /// told once, until it says as much again.
+    pub(super) fn answered(&self, tip: Tip, next: LedgerSeq) {
+        let is_behind = tip.latest.next().is_some_and(|above| above < next);
+        let was_told = std::mem::replace(&mut self.state().told_behind, is_behind);
+        if is_behind && !was_told {
+            tracing::warn!("{}", self.told(&Verdict::Behind(tip)));
+        }
+    }
+
     /// Sets the endpoint aside for a while. What is ordinary is told once, until it serves again.
     pub(super) fn set_aside(&self, verdict: &Verdict, now: Duration, jitter: &mut Jitter) {
         let mut state = self.state();
@@ -230,7 +270,7 @@ impl Endpoint {
             // What an endpoint does not keep is no fault of its.
             Verdict::BelowOldest(_) => return,
             Verdict::Failed(fault) => fault.kind.retry_after(),
-            Verdict::Behind { .. } | Verdict::LeavesOut { .. } => None,
+            Verdict::Behind(_) | Verdict::LeavesOut { .. } => None,
         };
         let mut wait = state.backoff.failed(asked, jitter);
         state.refused = None;
@@ -243,7 +283,14 @@ impl Endpoint {
             wait = REFUSED_ASIDE;
         }
         state.aside_until = now.saturating_add(wait);
+        if let Verdict::Failed(fault) = verdict {
+            state.last_fault = Some(Arc::clone(fault));
+        }
         drop(state);
+        if let Some(asked) = asked {
+            let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+            *throttle = (*throttle).max(now.saturating_add(asked.min(RETRY_AFTER_MAX)));
+        }
         if is_first {
             tracing::warn!("{}, set aside for {:.1} s", self.told(verdict), wait.as_secs_f64());
         } else {
@@ -256,10 +303,14 @@ impl Endpoint {
         match verdict {
             Verdict::BelowOldest(oldest) => format!("{name}: it keeps nothing below ledger {oldest}"),
             Verdict::LeavesOut { next } => format!("{name}: it leaves out what is before ledger {next}"),
-            Verdict::Behind { latest } => format!("{name}: endpoint behind, at ledger {latest}"),
+            Verdict::Behind(tip) => format!("{name}: endpoint behind, at ledger {}", tip.latest),
             Verdict::Failed(fault) => fault.to_string(),
         }
     }
+}
+
+fn to_ms(seconds: Number) -> u64 {
+    seconds.0.saturating_mul(1000)
 }
 
 impl LedgerEntry<'_> {

@@ -79,6 +79,23 @@ pub enum RequestFaultKind {
         /// The ledger.
         seq: u32,
     },
+    /// A page of events that is none, or does not follow.
+    #[error("its page of events {wrong}")]
+    Page {
+        /// What is wrong with it.
+        wrong: &'static str,
+    },
+    /// Events with ids that are no positions.
+    #[error(
+        "it numbers events as stellar-rpc before version 23 did, by which nobody else finds them: name a newer one"
+    )]
+    OldIds,
+    /// A transaction that is told of by an event and by nothing else.
+    #[error("it has events of a transaction of ledger {ledger} and not the transaction")]
+    NoTransaction {
+        /// The ledger.
+        ledger: u32,
+    },
     /// The endpoint is of another network than the first that answered.
     #[error("it is of the network \"{claimed}\"")]
     OtherNetwork {
@@ -111,9 +128,10 @@ impl RequestFaultKind {
             Self::Status { status: 413, .. } => NextStep::Smaller,
             Self::Http(_) => NextStep::Again,
             Self::Status { status: 408 | 425 | 429 | 500..=599, .. } => NextStep::Again,
-            Self::Status { .. } | Self::NotRpc | Self::OtherNetwork { .. } => NextStep::Never,
+            Self::Status { .. } | Self::NotRpc | Self::OtherNetwork { .. } | Self::OldIds => NextStep::Never,
             Self::NotJson(_) | Self::BadResult(_) | Self::NotBase64 { .. } | Self::NullResult => NextStep::Smaller,
             Self::WebPage | Self::OtherId | Self::Astray { .. } | Self::Unserved { .. } => NextStep::Again,
+            Self::Page { .. } | Self::NoTransaction { .. } => NextStep::Smaller,
             Self::Error { code: -32600, .. } => NextStep::AskRange,
             Self::Error { code: -32601 | -32700, .. } => NextStep::Never,
             Self::Error { code: -32001 | -32602, .. } => NextStep::Smaller,
@@ -134,7 +152,9 @@ impl RequestFaultKind {
             Self::Http(fault) => matches!(fault, HttpFault::TooLarge { .. } | HttpFault::Broken(_)),
             Self::Error { .. } | Self::NotJson(_) | Self::BadResult(_) | Self::NullResult => true,
             Self::Astray { .. } | Self::Unserved { .. } | Self::NotBase64 { .. } => true,
+            Self::Page { .. } | Self::NoTransaction { .. } => true,
             Self::Status { .. } | Self::WebPage | Self::NotRpc | Self::OtherId | Self::OtherNetwork { .. } => false,
+            Self::OldIds => false,
         }
     }
 }

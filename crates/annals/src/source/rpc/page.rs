@@ -1,5 +1,7 @@
 //! How many ledgers to ask for at once.
 
+use super::fault::{NextStep, RequestFaultKind};
+
 /// A page is to be about so long, bytes of JSON.
 const PAGE_BYTES_GOAL: u64 = 8 << 20;
 /// A page of several ledgers may be so long, bytes.
@@ -46,6 +48,15 @@ impl PageSize {
         let grown = if self.calm > 0 { self.ledgers } else { self.ledgers.saturating_mul(2) };
         self.calm = self.calm.saturating_sub(1);
         self.ledgers = fits.clamp(1, grown.min(self.ledgers_max));
+    }
+
+    /// Takes note of a page of `ledgers` that failed.
+    pub(super) fn failed(&mut self, ledgers: u32, kind: &RequestFaultKind) {
+        match (kind.next_step(), kind) {
+            (NextStep::Smaller, RequestFaultKind::Error { code: -32602, .. }) => self.not_allowed(ledgers),
+            (NextStep::Smaller, _) => self.too_large(ledgers),
+            _ => {}
+        }
     }
 
     /// Takes note of a page of `ledgers` that was too much.

@@ -46,7 +46,7 @@ impl Trial {
         let tries_max = match &self.last {
             None => return false,
             Some(Verdict::BelowOldest(_)) => 1,
-            Some(Verdict::Behind { .. } | Verdict::LeavesOut { .. }) => LAGGING_TRIES,
+            Some(Verdict::Behind(_) | Verdict::LeavesOut { .. }) => LAGGING_TRIES,
             Some(Verdict::Failed(fault)) if fault.kind.next_step() == NextStep::Never => 1,
             Some(Verdict::Failed(fault)) if matches!(fault.kind, RequestFaultKind::Unserved { .. }) => LAGGING_TRIES,
             Some(Verdict::Failed(_)) => FAILED_TRIES,
@@ -57,41 +57,49 @@ impl Trial {
 
 impl Pool {
     /// A page that begins with the first ledger of `wanted`, from the first endpoint that can.
+    pub(super) fn page(&self, wanted: LedgerRange, size: &mut PageSize) -> Result<Page, Unserved> {
+        let at = wanted.from_inclusive();
+        self.ask(at, |_, endpoint| {
+            let ledgers = size.ledgers(wanted.count());
+            let page = endpoint.page(&self.passphrase, at, ledgers);
+            match &page {
+                Ok(page) => size.served(page.objects.len(), page.bytes),
+                Err(Verdict::Failed(fault)) => size.failed(ledgers, &fault.kind),
+                Err(_) => {}
+            }
+            page
+        })
+    }
+
+    /// What `ask` brings from the first endpoint that can serve what begins with `at`; it is told the endpoint's place.
     ///
     /// Ends: each endpoint is asked a bounded number of times, and every wait is bounded and none is zero.
-    pub(super) fn page(&self, wanted: LedgerRange, size: &mut PageSize) -> Result<Page, Unserved> {
+    pub(super) fn ask<T>(
+        &self,
+        at: LedgerSeq,
+        mut ask: impl FnMut(usize, &Endpoint) -> Result<T, Verdict>,
+    ) -> Result<T, Unserved> {
         let mut trials: Vec<Trial> = self.endpoints.iter().map(|endpoint| self.begin(endpoint)).collect();
-        while let Some(at) = self.next(&trials) {
-            let (endpoint, trial) = (&self.endpoints[at], &mut trials[at]);
+        while let Some(place) = self.next(&trials).filter(|_| !self.clock.is_stopped()) {
+            let (endpoint, trial) = (&self.endpoints[place], &mut trials[place]);
             let now = self.clock.monotonic();
             let ready = endpoint.aside_until();
             if ready > now {
                 self.clock.sleep(ready - now);
             }
-            let ledgers = size.ledgers(wanted.count());
-            match endpoint.page(&self.passphrase, wanted.from_inclusive(), ledgers) {
-                Ok(page) => {
+            match ask(place, endpoint) {
+                Ok(served) => {
                     endpoint.succeeded();
-                    size.served(page.objects.len(), page.bytes);
-                    return Ok(page);
+                    return Ok(served);
                 }
                 Err(verdict) => {
                     self.set_aside(endpoint, &verdict);
-                    if let Verdict::Failed(fault) = &verdict {
-                        match (fault.kind.next_step(), &fault.kind) {
-                            (NextStep::Smaller, RequestFaultKind::Error { code: -32602, .. }) => {
-                                size.not_allowed(ledgers)
-                            }
-                            (NextStep::Smaller, _) => size.too_large(ledgers),
-                            _ => {}
-                        }
-                    }
                     trial.tries += 1;
                     trial.last = Some(verdict);
                 }
             }
         }
-        Err(give_up(wanted.from_inclusive(), trials))
+        Err(give_up(at, trials))
     }
 
     pub(super) fn set_aside(&self, endpoint: &Endpoint, verdict: &Verdict) {
@@ -121,7 +129,7 @@ fn give_up(at: LedgerSeq, trials: Vec<Trial>) -> Unserved {
         match verdict {
             Verdict::BelowOldest(seq) => oldest = Some(oldest.map_or(seq, |oldest| oldest.min(seq))),
             Verdict::LeavesOut { next: seq } => next = Some(next.map_or(seq, |next| next.min(seq))),
-            Verdict::Behind { latest: seq } => latest = latest.max(Some(seq)),
+            Verdict::Behind(tip) => latest = latest.max(Some(tip.latest)),
             Verdict::Failed(fault) if fault.kind.next_step() == NextStep::Never => _ = refused.get_or_insert(fault),
             Verdict::Failed(fault) => _ = failed.get_or_insert(fault),
         }

@@ -145,6 +145,16 @@ fn connect_writer(path: &Path, found: Found) -> Result<(Connection, u32), StoreE
     Ok((connection, before))
 }
 
+/// Opens a connection for one act beside the writer of an archive that has this schema.
+pub(super) fn connect_beside(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    Ok(connection)
+}
+
 /// Checks that an archive of this schema stands in `dir`, without writing or creating anything.
 pub(super) fn check_reader(dir: &Path) -> Result<(), StoreError> {
     check_to_read(dir).map_err(while_reading)

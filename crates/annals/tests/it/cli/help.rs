@@ -7,6 +7,7 @@ use crate::binary::{Ran, annals};
 
 const HELPS: [(&str, &[&str]); 20] = [
     ("annals", &[]),
+    ("demo", &["demo"]),
     ("backfill", &["backfill"]),
     ("serve", &["serve"]),
     ("contracts", &["contracts"]),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use annals::backfill::{self, BackfillError, Job, Progress, Summary};
 use annals::clock::SystemClock;
 use annals::source::{
-    LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, SourceError,
+    LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, RpcSource, SourceError,
 };
 use annals::store::{
     Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer,
@@ -328,6 +328,10 @@ impl Bench {
 
     pub fn try_run(&self, job: &Job, source: &dyn LedgerSource) -> Result<Summary, BackfillError> {
         backfill::run(job, &self.store, source, &Silent)
+    }
+
+    pub fn try_events(&self, job: &Job, source: &RpcSource) -> Result<Summary, BackfillError> {
+        backfill::run_events(job, &self.store, source, &Silent)
     }
 
     /// Runs a job and checks what holds after every run: fetched, held before and missing make up what was asked for;

@@ -49,8 +49,13 @@ pub fn timeouts() -> Timeouts {
 
 /// A network of small ledgers from ledger 100 on.
 pub fn network(seed: u64, ledgers: u32) -> SimNetwork {
+    network_from(crate::fill::bench::seq(100), seed, ledgers)
+}
+
+/// A network of small ledgers.
+pub fn network_from(first: annals_core::LedgerSeq, seed: u64, ledgers: u32) -> SimNetwork {
     let options = NetworkOptions { heavy_ledgers: Vec::new(), events_per_ledger: 3, ..NetworkOptions::of_seed(seed) };
-    let mut network = SimNetwork::with(options.beginning_with(crate::fill::bench::seq(100)));
+    let mut network = SimNetwork::with(options.beginning_with(first));
     network.close_many(ledgers);
     network
 }

@@ -1,0 +1,162 @@
+//! Where following begins, and whether it may.
+
+use std::time::Duration;
+
+use annals_core::{LedgerRange, LedgerSeq, PROTOCOL_KNOWN_MAX};
+
+use super::confirm::{Doubt, Reason};
+use super::live::{Live, Step, Then};
+use super::state::Why;
+use super::{FollowError, FollowJob};
+use crate::source::{SourceError, Tip};
+use crate::store::{FollowStateName, INCIDENT_OPEN, Request, Status, StoreError};
+
+/// An archive that is so many ledgers ahead of the network is of another one; an endpoint lags less.
+pub const AHEAD_LEDGERS_MAX: u32 = 5_000;
+
+/// How often nodes are asked which protocol they know.
+const LOOK_AHEAD_EVERY: Duration = Duration::from_secs(3_600);
+
+/// Refuses a start above the tip, and an archive that is far ahead of the network.
+pub(super) fn judge(job: &FollowJob, status: Option<&Status>, source_name: &str, tip: Tip) -> Result<(), FollowError> {
+    let stored = status.and_then(|status| status.latest_ledger.max(status.verified.latest()));
+    let Some(stored) = stored else {
+        let from = job.from.or(status.and_then(|status| status.start));
+        return match from.filter(|from| *from > tip.latest) {
+            Some(from) => {
+                let source_name = source_name.to_owned();
+                Err(SourceError::AboveTip { source_name, from, latest: tip.latest }.into())
+            }
+            None => Ok(()),
+        };
+    };
+    if let Some(from) = job.from.filter(|from| *from > tip.latest.max(stored)) {
+        return Err(SourceError::AboveTip { source_name: source_name.to_owned(), from, latest: tip.latest }.into());
+    }
+    if stored.get().saturating_sub(tip.latest.get()) > AHEAD_LEDGERS_MAX {
+        return Err(FollowError::AheadOfNetwork { source_name: source_name.to_owned(), stored, tip: tip.latest });
+    }
+    Ok(())
+}
+
+impl Live<'_> {
+    pub(super) fn begin(&mut self) -> Result<Step, FollowError> {
+        let status = self.store.status()?;
+        if status.open_incidents > 0 {
+            return self.stopped_by_incident();
+        }
+        let Some(tip) = self.ask_tip()? else {
+            let message = format!("no endpoint of {} says how far the network is: see the log", self.source.name());
+            return Ok(Step::Rest(Why { code: "NO_TIP", message }, self.options.rest, Then::Begin));
+        };
+        self.voice.heard(Some(tip));
+        if !self.has_begun {
+            judge(self.job, Some(&status), &self.source.name(), tip)?;
+        }
+        match self.place(&status, tip) {
+            Ok(next) => self.next = next,
+            Err(error) => return self.not_taken(error),
+        }
+        self.look_ahead()?;
+        let newest = newest_up_to(&status, tip.latest);
+        self.stored = status.verified.latest();
+        (self.has_begun, self.is_behind) = (true, tip.latest > self.next);
+        self.held.clear();
+        self.shared.set_boundary(self.next);
+        self.gaps.wake();
+        self.voice.state(FollowStateName::CatchingUp, None)?;
+        Ok(newest.map_or(Step::Ask, |stored| Step::Confirm(Doubt { stored, reason: Reason::Start })))
+    }
+
+    /// Records what is asked for and where ledgers are missing, and says which ledger comes next.
+    fn place(&self, status: &Status, tip: Tip) -> Result<LedgerSeq, StoreError> {
+        let keys = self.job.scope.keys();
+        let ends = || keys.iter().filter_map(|key| status.covered(*key).latest());
+        let (Some(lowest), Some(highest)) = (ends().min(), ends().max()) else {
+            let first = self.job.from.or(status.start).unwrap_or(tip.latest);
+            self.request(first, first)?;
+            return self.pass_to_boundary(first, tip);
+        };
+        let from = self.job.from.filter(|from| status.start.is_none_or(|start| *from < start));
+        self.request(from.unwrap_or(highest).min(highest), highest)?;
+        if let Some(above) = lowest.next().filter(|above| *above <= highest) {
+            self.request(above, highest)?;
+        }
+        self.pass_to_boundary(highest.next().unwrap_or(highest), tip)
+    }
+
+    /// The boundary: `next`, unless the tip is too far above it or it is not kept any more. What lies between is recorded.
+    fn pass_to_boundary(&self, next: LedgerSeq, tip: Tip) -> Result<LedgerSeq, StoreError> {
+        if self.is_far(next, tip) {
+            self.request(next, tip.latest)?;
+            return Ok(tip.latest.next().unwrap_or(tip.latest));
+        }
+        match tip.oldest.filter(|oldest| *oldest > next && *oldest <= tip.latest) {
+            Some(oldest) => {
+                self.request(next, oldest.previous().unwrap_or(next))?;
+                Ok(oldest)
+            }
+            None => Ok(next),
+        }
+    }
+
+    /// Whether the tip is too far above `next` for taking one ledger after the other.
+    pub(super) fn is_far(&self, next: LedgerSeq, tip: Tip) -> bool {
+        let ahead = tip.latest.get().saturating_sub(next.get());
+        ahead >= self.options.catch_up_max.max(1)
+    }
+
+    /// Records that ledgers are wanted; those that are not stored are durable gaps from then on.
+    pub(super) fn request(&self, from: LedgerSeq, to: LedgerSeq) -> Result<(), StoreError> {
+        let FollowJob { network, scope, classic, pins, .. } = self.job;
+        let Ok(range) = LedgerRange::new(from, to) else { return Ok(()) };
+        let (network, scope, pins) = (network.clone(), scope.clone(), pins.clone());
+        let plan =
+            self.store.request(&Request { network, scope, classic: *classic, range, pins }, self.shared.fence)?;
+        if let Some(old) = plan.lowered_start_from {
+            tracing::info!(
+                "the archive's start was lowered from ledger {old} to {from}: its marks count from there now"
+            );
+        }
+        Ok(())
+    }
+
+    /// Asks now and then which protocol the nodes know: it is a later one before the network changes to it.
+    pub(super) fn look_ahead(&mut self) -> Result<(), FollowError> {
+        let now = self.clock.monotonic();
+        if self.looked_ahead.is_some_and(|looked| now.saturating_sub(looked) < LOOK_AHEAD_EVERY) {
+            return Ok(());
+        }
+        self.looked_ahead = Some(now);
+        if let Some(protocol) = self.ask_protocol()? {
+            self.announce_protocol(protocol, "a node of the network knows");
+        }
+        Ok(())
+    }
+
+    pub(super) fn announce_protocol(&mut self, protocol: u32, by: &str) {
+        if protocol > PROTOCOL_KNOWN_MAX {
+            self.voice.announce(format!(
+                "{by} protocol {protocol}, and this version reads up to {PROTOCOL_KNOWN_MAX}: use a newer Annals before the \
+                 network changes to it, from when on no ledger is stored"
+            ));
+        }
+    }
+
+    /// Waits until an operator has resolved what was found.
+    pub(super) fn stopped_by_incident(&self) -> Result<Step, FollowError> {
+        let incidents = self.store.incidents()?;
+        let open = incidents.iter().find(|incident| incident.resolved_at_ms.is_none());
+        let id = open.map_or(String::new(), |open| format!(" {}", open.id));
+        let message = format!(
+            "incident{id} waits for an operator, and nothing is stored until it is resolved: look at `annals incidents list`"
+        );
+        Ok(Step::Rest(Why { code: INCIDENT_OPEN, message }, self.options.rest, Then::Begin))
+    }
+}
+
+/// The newest stored ledger that is not above `tip`.
+pub(super) fn newest_up_to(status: &Status, tip: LedgerSeq) -> Option<LedgerSeq> {
+    let all = LedgerRange::new(LedgerSeq::MIN, tip).ok()?;
+    status.verified.within(all).latest()
+}

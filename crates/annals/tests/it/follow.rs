@@ -1,0 +1,10 @@
+//! Following over HTTP, against nodes that misbehave by a script.
+
+mod begin;
+mod bench;
+mod ends;
+mod faults;
+mod gaps;
+mod incidents;
+mod limits;
+mod live;
