@@ -60,7 +60,7 @@ impl Live<'_> {
         self.look_ahead()?;
         let newest = newest_up_to(&status, tip.latest);
         self.stored = status.verified.latest();
-        (self.has_begun, self.is_behind) = (true, tip.latest > self.next);
+        (self.has_begun, self.is_behind) = (true, tip.latest >= self.next);
         self.held.clear();
         self.shared.set_boundary(self.next);
         self.gaps.wake();

@@ -150,7 +150,7 @@ impl Live<'_> {
         }
         (self.stored, self.next) = (Some(last), last.next().unwrap_or(last));
         (self.unusable, self.receded) = (0, None);
-        let is_live = closed.len() == 1 && last == tip.latest;
+        let is_live = !self.is_behind && last == tip.latest;
         for (seq, closed_unix_ms) in closed {
             self.tell(seq, closed_unix_ms, seen, is_live);
         }

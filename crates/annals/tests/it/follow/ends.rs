@@ -37,6 +37,33 @@ fn a_stop_ends_it_at_once_whatever_a_node_does() {
     }
 }
 
+/// Says how fast ledgers are followed that are all there, beside fetching and checking alone.
+#[test]
+fn all_ledgers_that_are_there_are_followed_at_a_good_part_of_the_speed_of_reading_them() {
+    const LEDGERS: u32 = 2_000;
+    let network = network(5, LEDGERS);
+    let (node, last) = (node(&network), 99 + LEDGERS);
+    let archive = Archive::new();
+    let mut setup = Setup::of(&network, &[&node]).from(100);
+    setup.options.catch_up_max = LEDGERS;
+    let source = setup.sources(&Stop::new()).tip;
+    let clock = SystemClock::new();
+    let mut next = 100;
+    while next <= last {
+        let Poll::Ledgers(objects, _) = source.poll(LedgerSeq::new(next).unwrap(), 200) else { panic!("{next}") };
+        for raw in objects.into_iter().flat_map(|object| object.into_ledgers().unwrap()) {
+            next = annals_core::check_ledger(&raw.bytes, network.network()).unwrap().seq.get() + 1;
+        }
+    }
+    let (read, began) = (clock.monotonic(), clock.monotonic());
+    let follower = archive.follow(setup);
+    follower.wait_for_ledger(last);
+    let followed = clock.monotonic() - began;
+    eprintln!("{LEDGERS} ledgers: read and checked in {read:?}, followed in {followed:?}");
+    assert_whole(follower.store.as_ref(), &network, 100, last);
+    assert!(followed < read * 20, "{followed:?} against {read:?}");
+}
+
 #[test]
 fn g2_a_stop_at_any_moment_leaves_whole_ledgers_and_nothing_is_lost_by_it() {
     let mut network = network(2, 300);

@@ -25,7 +25,7 @@ fn a_reset_under_the_same_passphrase_is_recognised_at_start_and_resolved_it_goes
     let node = node(&old);
     let archive = Archive::new();
     archive.follow_to(Setup::of(&old, &[&node]).from(120), 149);
-    let reset = network(2, 80);
+    let reset = network(2, 50);
     node.switch_to(reset.ledgers());
     let follower = archive.follow(Setup::of(&old, &[&node]));
     assert_stopped(&follower, &old, 149, 120, 149);
