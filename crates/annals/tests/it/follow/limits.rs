@@ -6,25 +6,45 @@ use std::time::Duration;
 
 use annals::clock::{Clock, SystemClock};
 use annals::store::{FollowStateName, Store as _};
-use annals_core::{Network, PROTOCOL_KNOWN_MAX};
+use annals_core::{LedgerFault, Network, PROTOCOL_KNOWN_MAX, check_ledger};
 use annals_sim::{HeldLedgers, Misbehaviour, NetworkOptions, RpcOptions, RpcServer, SimNetwork, When};
 use serde_json::json;
 
 use super::bench::{Archive, Setup, assert_whole};
 use super::gaps::passphrase_network;
-use crate::fill::bench::{PASSPHRASE, chain, pin, seq};
-use crate::rpc::bench::{network, node, on};
+use crate::fill::bench::{PASSPHRASE, chain, pin, seq, told};
+use crate::rpc::bench::{Client, network, node, on};
 
-#[test]
-fn a_protocol_that_is_not_known_is_announced_before_and_nothing_of_it_is_stored() {
-    let options = NetworkOptions {
+/// A network that changes to a protocol that is not known in ledger 106.
+fn changing(seed: u64) -> SimNetwork {
+    SimNetwork::with(NetworkOptions {
         protocol: PROTOCOL_KNOWN_MAX,
         upgrades: vec![(seq(106), PROTOCOL_KNOWN_MAX + 1)],
         heavy_ledgers: Vec::new(),
         first_ledger: seq(100),
-        ..NetworkOptions::of_seed(1)
-    };
-    let mut network = SimNetwork::with(options);
+        ..NetworkOptions::of_seed(seed)
+    })
+}
+
+#[test]
+fn a_backfill_names_ledgers_of_an_unknown_protocol_as_such_and_not_as_broken() {
+    let mut network = changing(1);
+    network.close_many(9);
+    let node = node(&network);
+    let (_, summary) = crate::rpc::bench::fill(&network, &Client::of(&[&node]), 100, 108);
+    assert_eq!(told(&summary), ["107 UNKNOWN_PROTOCOL", "108 UNKNOWN_PROTOCOL"]);
+    assert!(!summary.contradicts_chain(), "a newer Annals reads them");
+    assert_eq!(summary.verified_through, Some(106), "the ledger that changes it ran under the one before");
+    let later = &network.latest().unwrap().xdr;
+    let unknown = LedgerFault::UnknownProtocol { protocol: PROTOCOL_KNOWN_MAX + 1 };
+    for bytes in [&later[..], &later[..later.len() - 4]] {
+        assert_eq!(check_ledger(bytes, network.network()).unwrap_err(), unknown, "also where its form is another");
+    }
+}
+
+#[test]
+fn a_protocol_that_is_not_known_is_announced_before_and_nothing_of_it_is_stored() {
+    let mut network = changing(1);
     network.close_many(3);
     let node = node(&network);
     let archive = Archive::new();
@@ -159,7 +179,7 @@ fn clocks_that_jump_neither_stall_nor_spin_nor_make_a_time_below_nothing() {
         assert_whole(follower.store.as_ref(), &network, 109, 139);
         let told = follower.said(|said| said.committed.last().unwrap().after_closed_ms);
         assert_eq!(told.is_none(), back, "a close in the future is no time at all: {told:?}");
-        assert!(follower.store.status().unwrap().freshness.unwrap().latency.is_some() || back);
+        assert!(back || follower.store.status().unwrap().freshness.unwrap().latency.is_some());
     }
 }
 
