@@ -132,6 +132,8 @@ impl Live<'_> {
     fn commit(&mut self, ledgers: Vec<CheckedLedger>, seen: Duration, tip: Tip) -> Result<Option<Step>, FollowError> {
         let (Some(first), Some(last)) = (ledgers.first(), ledgers.last()) else { return Ok(None) };
         let (first, last) = (first.seq, last.seq);
+        // What is not stored now is asked for again, what was held back included.
+        self.next = first;
         let closed: Vec<(LedgerSeq, u64)> = ledgers.iter().map(|ledger| (ledger.seq, ledger.close_time_ms)).collect();
         let protocol = ledgers.iter().map(|ledger| ledger.protocol).max().unwrap_or_default();
         let is_proven = ledgers.iter().any(|ledger| ledger.network_proof == NetworkProof::Proven);
@@ -140,8 +142,7 @@ impl Live<'_> {
             Ok(()) => {}
             Err(Refusal::Rest(step)) => return Ok(Some(step)),
             Err(Refusal::Store(StoreError::NetworkUnproven { .. })) if !kept.is_empty() => {
-                self.hold_back(kept)?;
-                return Ok(None);
+                return self.hold_back(kept);
             }
             Err(Refusal::Store(StoreError::DoesNotLink { stored, .. })) if stored < first => {
                 return Ok(Some(Step::Confirm(Doubt { stored, reason: Reason::NoLink { seq: first } })));
@@ -197,18 +198,26 @@ impl Live<'_> {
         self.voice.committed(&Visible { seq, closed_unix_ms, after_seen_ms, after_closed_ms });
     }
 
-    fn hold_back(&mut self, ledgers: Vec<CheckedLedger>) -> Result<(), FollowError> {
+    fn hold_back(&mut self, ledgers: Vec<CheckedLedger>) -> Result<Option<Step>, FollowError> {
         self.next = ledgers.last().and_then(|last| last.seq.next()).unwrap_or(self.next);
         self.held = ledgers;
         let over = self.held.len().saturating_sub(HELD_LEDGERS_MAX);
-        self.held.drain(..over);
-        let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else { return Ok(()) };
+        if let (Some(dropped), Some(boundary)) = (self.held.first().filter(|_| over > 0), self.held.get(over)) {
+            let (from, boundary) = (dropped.seq, boundary.seq);
+            if let Err(error) = self.request(from, boundary.previous().unwrap_or(from)) {
+                return self.not_taken(error).map(Some);
+            }
+            self.shared.set_boundary(boundary);
+            self.held.drain(..over);
+        }
+        let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else { return Ok(None) };
         let message = format!(
             "ledgers {} to {} hold no transaction that ties them to the network, and are held back until a later one does: \
              --pin LEDGER:HASH of one of them would do so, too",
             first.seq, last.seq
         );
-        self.voice.state(FollowStateName::Waiting, Some(Why { code: "NETWORK_UNPROVEN", message }))
+        self.voice.state(FollowStateName::Waiting, Some(Why { code: "NETWORK_UNPROVEN", message }))?;
+        Ok(None)
     }
 
     fn at_tip(&mut self, tip: Tip) -> Result<Step, FollowError> {

@@ -125,6 +125,29 @@ fn a_first_ledger_without_a_transaction_is_held_back_until_one_proves_the_networ
 }
 
 #[test]
+fn what_is_held_back_is_not_lost_where_its_commit_has_to_wait() {
+    let ledgers = chain(4, 100, 20, |number| number == 103);
+    let held =
+        HeldLedgers::of(&Network::new(PASSPHRASE), ledgers[..2].iter().map(|ledger| ledger.xdr.clone())).unwrap();
+    let node = RpcServer::start(held.clone(), RpcOptions::default()).unwrap();
+    let archive = Archive::new();
+    let free = Arc::new(AtomicU64::new(u64::MAX));
+    let mut setup = Setup::of(&passphrase_network(), &[&node]).from(100);
+    let told = Arc::clone(&free);
+    setup.options.free_bytes = Arc::new(move || Some(told.load(Ordering::SeqCst)));
+    let follower = archive.follow(setup);
+    follower.wait_for_code("NETWORK_UNPROVEN");
+    free.store(0, Ordering::SeqCst);
+    ledgers[2..5].iter().for_each(|ledger| held.push(ledger.xdr.clone()).unwrap());
+    follower.wait_for_code("DISK_NEARLY_FULL");
+    free.store(u64::MAX, Ordering::SeqCst);
+    follower.wait_for_ledger(104);
+    let rows = follower.store.ledgers(seq(100), 20).unwrap();
+    assert!(rows.iter().map(|row| row.hash).eq(ledgers[..5].iter().map(|ledger| ledger.hash)));
+    assert_eq!(follower.store.status().unwrap().gaps, Vec::new());
+}
+
+#[test]
 fn a_pin_that_the_chain_contradicts_stops_at_it() {
     let network = network(5, 10);
     let node = node(&network);
