@@ -15,6 +15,11 @@ use annals_sim::{
 use anyhow::{Context as _, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+/// Ledgers a second that close at the least where any do …
+const SPEED_MIN: f64 = 0.001;
+/// … and at the most: a network closes no two in one millisecond.
+const SPEED_MAX: f64 = 1000.0;
+
 /// Writes generated Stellar ledgers, the same for the same seed.
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -185,9 +190,10 @@ fn main() -> anyhow::Result<()> {
 }
 
 /// Ledgers before now close as though they had all along, so that the latest is a fresh one; from then on each closes
-/// at the time that it is.
+/// at the time that it is. After the last possible ledger none closes.
 fn serve(args: &RpcArgs) -> anyhow::Result<()> {
-    ensure!(args.speed.is_finite() && args.speed >= 0.0, "--speed is a number of ledgers a second, 0 or more");
+    let speed_fits = args.speed == 0.0 || (SPEED_MIN..=SPEED_MAX).contains(&args.speed);
+    ensure!(speed_fits, "--speed is 0 or {SPEED_MIN} to {SPEED_MAX} ledgers a second");
     let room = LedgerSeq::MAX.get() - args.from.get() + 1;
     ensure!((1..=room).contains(&args.ledgers), "--ledgers is 1 to {room} from ledger {}", args.from);
     let began = now_unix_ms().saturating_sub(u64::from(args.ledgers) * 5000);
@@ -217,6 +223,9 @@ fn serve(args: &RpcArgs) -> anyhow::Result<()> {
         let mut ticks = tokio::time::interval(Duration::from_secs_f64(1.0 / args.speed));
         loop {
             ticks.tick().await;
+            if network.latest().is_some_and(|latest| latest.seq == LedgerSeq::MAX) {
+                std::future::pending::<()>().await;
+            }
             network.close_next_at(now_unix_ms());
         }
     })

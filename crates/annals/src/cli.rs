@@ -106,7 +106,7 @@ struct Json {
 enum Verb {
     /// Archive a simulated network and answer readers: no network, no configuration
     Demo(demo::Arguments),
-    /// Fill the archive with ledgers of a lake or a file, and verify each
+    /// Fill the archive with ledgers of a lake, of RPC endpoints or of a file, and verify each
     Backfill(Box<backfill::Arguments>),
     /// Follow a network, and answer readers over HTTP
     Serve(Box<serve::Arguments>),

@@ -119,6 +119,14 @@ pub struct RawLedger {
     pub bytes: Vec<u8>,
 }
 
+/// The longest passphrase of a network that a source is believed, characters.
+const PASSPHRASE_CHARS_MAX: usize = 200;
+
+/// Whether what a source calls its network can be one, and be shown.
+fn is_passphrase(text: &str) -> bool {
+    text.chars().count() <= PASSPHRASE_CHARS_MAX && !text.chars().any(char::is_control)
+}
+
 mod error;
 #[cfg(test)]
 mod fixtures;

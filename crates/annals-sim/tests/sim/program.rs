@@ -156,8 +156,17 @@ fn the_program_closes_ledgers_while_it_serves() {
 
 #[test]
 fn a_network_that_cannot_be_served_is_refused() {
-    for wrong in [["--ledgers", "0"], ["--speed", "-1"], ["--speed", "NaN"], ["--from", "2147483640"]] {
+    let speeds = ["-1", "NaN", "inf", "1e-300", "1e300"].map(|speed| ["--speed", speed]);
+    for wrong in speeds.into_iter().chain([["--ledgers", "0"], ["--from", "2147483640"]]) {
         let [name, value] = wrong;
         assert_eq!(run(&["rpc", &format!("{name}={value}")]).status.code(), Some(1), "{wrong:?}");
     }
+}
+
+#[test]
+fn after_the_last_possible_ledger_none_closes_and_the_network_is_served_on() {
+    let last = Serving::start(&["--from", "2147483645", "--ledgers", "1", "--speed", "500"]);
+    let at_end = || last.latest()["sequence"] == 2_147_483_647_u32;
+    assert!((0..2000).any(|_| at_end()), "the last ledger has not closed");
+    assert!((0..50).all(|_| at_end()));
 }

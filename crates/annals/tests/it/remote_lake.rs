@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use annals::source::{
-    Address, LakeOptions, LakeSource, LedgerSource, RemoteLakeOptions, RemoteLakeSource, SourceError,
+    Address, LakeOptions, LakeSource, LedgerSource, RemoteLakeOptions, RemoteLakeSource, SourceError, Timeouts,
 };
 use annals_core::LedgerSeq;
 use annals_sim::{Ending, LakeLayout, LakeWriter, SimNetwork};
@@ -168,10 +168,12 @@ fn a_manifest_of_a_lake_that_cannot_be_read_is_told_before_anything_else() {
         server.play(move |_, _| Some(reply.clone()));
         open(&server, &Arc::default()).unwrap_err()
     };
-    assert_eq!(refused(Reply::status(403, "")).code(), "SOURCE_UNREADABLE");
+    assert_eq!(refused(Reply::status(401, "")).code(), "SOURCE_UNREADABLE");
     assert_eq!(refused(Reply::status(503, "")).code(), "SOURCE_UNREADABLE");
     assert_eq!(refused(Reply::Body(b"no json".to_vec())).code(), "BAD_MANIFEST");
     assert_eq!(refused(Reply::Body(vec![b' '; 70_000])).code(), "BAD_MANIFEST");
+    let loud = refused(Reply::Body(b"{\"networkPassphrase\":\"calm\\u001b[2J\"}".to_vec()));
+    assert!(loud.code() == "BAD_MANIFEST" && !loud.to_string().contains("calm"), "{loud}");
     assert_eq!(refused(Reply::Body(b"{\"compression\":\"gzip\"}".to_vec())).code(), "UNSUPPORTED_COMPRESSION");
     let sentence = refused(Reply::status(200, "Content-Type: text/html\r\n")).to_string();
     assert!(sentence.ends_with("/.config.json could not be read"), "{sentence}");
@@ -215,4 +217,55 @@ fn a_lake_in_a_bucket_is_refused_with_what_to_give_instead() {
         assert!(ran.stderr.contains("give the https:// address of the same [UNSUPPORTED_SCHEME]"), "{ran:?}");
         assert!(!ran.stderr.contains("hidden") && fs::read_dir(folder.path()).unwrap().next().is_none());
     }
+}
+
+#[test]
+fn a_bucket_that_may_not_be_listed_is_read_though_it_forbids_whatever_is_absent() {
+    let network = network(8, 40);
+    let older = LakeLayout { ending: Ending::Zstd, ..SINGLE };
+    let folder = lake(&network, older);
+    fs::remove_file(folder.path().join(".config.json")).unwrap();
+    fs::remove_file(object_path(folder.path(), older, 110)).unwrap();
+    let server = LakeServer::start(folder.path());
+    let held = folder.path().to_path_buf();
+    server.play(move |path, _| {
+        let is_there = path.strip_prefix("/lake/").is_some_and(|file| held.join(file).is_file());
+        (!is_there).then(|| Reply::status(403, ""))
+    });
+    let source = remote(&server);
+    source.check_range(range(100, 139)).unwrap();
+    assert_eq!(faults(&source, 100, 139), ["110 UNREADABLE_OBJECT"]);
+    assert_eq!(read(&source, 100, 139).len(), 40);
+    server.play(|_, _| Some(Reply::status(403, "")));
+    let refusal = remote(&server).check_range(range(100, 139)).unwrap_err();
+    assert_eq!(refusal.code(), "SOURCE_UNREADABLE");
+}
+
+#[test]
+fn an_object_far_larger_than_the_others_is_kept_in_its_turn_alone() {
+    let network = network(9, 3);
+    let folder = lake(&network, SINGLE);
+    let server = LakeServer::start(folder.path());
+    // The bodies take a while on a busy machine.
+    let options = RemoteLakeOptions { timeouts: Timeouts::default(), seed: 1 };
+    let address = Address::parse(&server.url()).unwrap();
+    let source = RemoteLakeSource::open(address, options, Arc::<HandClock>::default()).unwrap();
+    let large = vec![7; 17 << 20];
+    server
+        .play(move |path, _| (path.contains(".xdr.") && !path.contains("--100.")).then(|| Reply::Body(large.clone())));
+    let objects = source.open(range(100, 102)).unwrap().map(|object| object.unwrap().bytes.len());
+    let lens: Vec<usize> = objects.collect();
+    assert!(lens[0] < 1 << 20 && lens[1..] == [17 << 20; 2], "{lens:?}");
+    let asked = server.paths().iter().filter(|path| path.contains("--101.")).count();
+    assert_eq!(asked, 2, "what comes before its turn is given up where it is large");
+}
+
+#[test]
+fn an_address_without_a_lake_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = LakeServer::start(folder.path());
+    let archive = folder.path().join("archive");
+    let mut command = annals(["backfill", "--network", "pubnet", "--from", "63M:+10", "--lake", &server.url()]);
+    let ran = Ran::of(command.arg("--data-dir").arg(&archive)).ends_with(1);
+    assert!(ran.stderr.contains("[UNKNOWN_LAYOUT]") && !archive.exists(), "{ran:?}");
 }

@@ -4,6 +4,7 @@ pub mod bench;
 mod commands;
 mod endpoints;
 mod events;
+mod hostile;
 mod pages;
 mod polls;
 mod range;

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ureq::http::Uri;
 
 /// A part of a path that is so long and mixes digits with letters is taken for an access key.
 const KEY_LEN_MIN: usize = 20;
+/// A secret that is shorter is not looked for in what servers say.
+const SECRET_LEN_MIN: usize = 4;
 
 /// An `http://` or `https://` address. It is shown without user, password, query and whatever in its path looks like
 /// an access key.
@@ -13,6 +17,8 @@ const KEY_LEN_MIN: usize = 20;
 pub struct Address {
     uri: Uri,
     shown: String,
+    /// What may be told of in no message, the longest first.
+    secrets: Vec<String>,
 }
 
 /// Why a text is no address. The text itself is not told: it may hold a secret.
@@ -44,7 +50,7 @@ impl Address {
         }
         let uri: Uri = text.parse().map_err(|_| AddressError::Unreadable)?;
         match uri.host() {
-            Some(host) if !host.is_empty() => Ok(Self { shown: shown(&uri), uri }),
+            Some(host) if !host.is_empty() => Ok(Self { shown: shown(&uri), secrets: secrets(&uri), uri }),
             _ => Err(AddressError::Unreadable),
         }
     }
@@ -59,7 +65,13 @@ impl Address {
         let mut parts = self.uri.clone().into_parts();
         parts.path_and_query = Some(whole.parse().map_err(|_| AddressError::Unreadable)?);
         let uri = Uri::from_parts(parts).map_err(|_| AddressError::Unreadable)?;
-        Ok(Self { shown: format!("{}/{path}", self.shown.trim_end_matches('/')), uri })
+        let shown = format!("{}/{path}", self.shown.trim_end_matches('/'));
+        Ok(Self { shown, uri, secrets: self.secrets.clone() })
+    }
+
+    /// `words` without what is secret in the address: a server may repeat what it was asked with.
+    pub(in crate::source) fn conceal(&self, words: &str) -> String {
+        self.secrets.iter().fold(words.to_owned(), |words, secret| words.replace(secret, "…"))
     }
 
     /// The address of `path` below this one, asked with `query`, which stands behind the address's own. It is shown
@@ -77,7 +89,7 @@ impl Address {
         let whole = format!("{}?{own}{query}", below.uri.path());
         parts.path_and_query = Some(whole.parse().map_err(|_| AddressError::Unreadable)?);
         let uri = Uri::from_parts(parts).map_err(|_| AddressError::Unreadable)?;
-        Ok(Self { uri, shown: below.shown })
+        Ok(Self { uri, ..below })
     }
 
     pub(super) fn uri(&self) -> &Uri {
@@ -92,11 +104,27 @@ fn shown(uri: &Uri) -> String {
     format!("{}://{}{port}{path}", uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default())
 }
 
+/// User and password, also as they are sent (RFC 7617), the query and its values, and the keys of the path; nothing so
+/// short that it would stand in any sentence.
+fn secrets(uri: &Uri) -> Vec<String> {
+    let user = uri.authority().and_then(|authority| authority.as_str().rsplit_once('@')).map(|(user, _)| user);
+    let basic = user.map(|user| STANDARD.encode(user));
+    let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
+    let query = uri.query();
+    let values = query.into_iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('='));
+    let keys = uri.path().split('/').filter(|part| is_key(part));
+    let all = user.into_iter().chain(password).chain(basic.as_deref()).chain(query);
+    let all = all.chain(values.map(|(_, value)| value)).chain(keys);
+    let mut secrets: Vec<String> = all.filter(|text| text.len() >= SECRET_LEN_MIN).map(str::to_owned).collect();
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
+}
+
 fn is_key(part: &str) -> bool {
     part.len() >= KEY_LEN_MIN
         && part.bytes().any(|byte| byte.is_ascii_digit())
         && part.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~%=+".contains(&byte))
 }
 
 impl fmt::Display for Address {
@@ -120,6 +148,7 @@ mod tests {
         for (text, shown) in [
             ("https://user:hidden@rpc.example:8443/v2/soroban?key=hidden", "https://rpc.example:8443/v2/soroban"),
             ("https://rpc.example/5f4dcc3b5aa765d61d8327deb882cf99/", "https://rpc.example/…/"),
+            ("https://rpc.example/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "https://rpc.example/…"),
             ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
             ("http://[::1]:8000", "http://[::1]:8000"),
             (

@@ -1,7 +1,7 @@
 //! A lake's manifest, `.config.json` (SEP-54, "Configuration file").
 
 use super::objects::Objects;
-use crate::source::{ObjectFaultKind, SourceError};
+use crate::source::{ObjectFaultKind, SourceError, is_passphrase};
 
 /// The manifest's name in the lake's folder.
 const FILE_NAME: &str = ".config.json";
@@ -42,6 +42,10 @@ impl Manifest {
                 return Err(SourceError::BadManifest { place, reason, source: Some(cause) });
             }
         };
+        if manifest.network_passphrase.as_deref().is_some_and(|text| !is_passphrase(text)) {
+            let reason = "its networkPassphrase is no short line of text";
+            return Err(SourceError::BadManifest { place, reason, source: None });
+        }
         match manifest.compression {
             Some(compression) if compression != "zstd" => {
                 Err(SourceError::UnsupportedCompression { place, compression })

@@ -12,11 +12,11 @@ use std::sync::{Arc, OnceLock};
 
 use annals_core::LedgerRange;
 
-use self::server::Server;
+use self::server::{Server, is_forbidden};
 use self::stream::RemoteStream;
 use super::grid::{Grid, Slot};
 use super::manifest::Manifest;
-use super::objects::{OBJECT_BYTES_MAX, Objects};
+use super::objects::Objects;
 use crate::clock::Clock;
 use crate::source::http::{Address, HttpClient, Jitter, Timeouts};
 use crate::source::{LedgerSource, ObjectFaultKind, ObjectStream, SourceError};
@@ -39,14 +39,18 @@ pub struct RemoteLakeSource {
 }
 
 impl RemoteLakeSource {
-    /// Takes the lake at `address`: reads its manifest, if it has one.
+    /// Takes the lake at `address`: reads its manifest, if it has one. One that is forbidden may be none: a bucket that
+    /// may not be listed answers so for whatever is not there.
     ///
     /// # Errors
     /// [`SourceError::Transient`] where the server does not answer, [`SourceError::BadManifest`],
     /// [`SourceError::UnsupportedCompression`].
     pub fn open(address: Address, options: RemoteLakeOptions, clock: Arc<dyn Clock>) -> Result<Self, SourceError> {
         let server = Server::new(HttpClient::new(options.timeouts), address, clock, Jitter::new(options.seed));
-        let manifest = Manifest::read(&server)?;
+        let manifest = match Manifest::read(&server) {
+            Err(SourceError::Transient { source, .. }) if is_forbidden(&source) => None,
+            read => read?,
+        };
         let objects = Arc::new(RemoteObjects { server, older_ending: AtomicBool::new(false) });
         Ok(Self { objects, manifest, grid: OnceLock::new() })
     }
@@ -90,6 +94,11 @@ impl LedgerSource for RemoteLakeSource {
         self.manifest.as_ref()?.network_passphrase.as_deref()
     }
 
+    /// Refuses a lake in which nothing says where the range's objects lie. How far it reaches nothing tells.
+    fn check_range(&self, range: LedgerRange) -> Result<(), SourceError> {
+        self.grid(range).map(drop)
+    }
+
     /// Objects are fetched side by side and come in ascending order.
     fn open(&self, range: LedgerRange) -> Result<ObjectStream, SourceError> {
         let grid = self.grid(range)?;
@@ -105,16 +114,23 @@ struct RemoteObjects {
 }
 
 impl RemoteObjects {
-    /// The object of a slot, with its path; none where it is absent.
-    fn read(&self, slot: &Slot) -> Result<Option<(String, Vec<u8>)>, ObjectFaultKind> {
+    /// The object of a slot, with its path; none where it is absent. One that is forbidden under one ending may stand
+    /// under the other.
+    fn read(&self, slot: &Slot, bytes_max: u64) -> Result<Option<(String, Vec<u8>)>, ObjectFaultKind> {
         let older_first = self.older_ending.load(Ordering::Relaxed);
+        let mut forbidden = None;
         for is_older in [older_first, !older_first] {
             let path = format!("{}.xdr.{}", slot.stem, if is_older { "zstd" } else { "zst" });
-            if let Some(bytes) = self.server.read(&path, OBJECT_BYTES_MAX)? {
-                self.older_ending.store(is_older, Ordering::Relaxed);
-                return Ok(Some((path, bytes)));
+            match self.server.read(&path, bytes_max) {
+                Ok(Some(bytes)) => {
+                    self.older_ending.store(is_older, Ordering::Relaxed);
+                    return Ok(Some((path, bytes)));
+                }
+                Ok(None) => {}
+                Err(ObjectFaultKind::Unreadable(cause)) if is_forbidden(&cause) => forbidden = Some(cause),
+                Err(kind) => return Err(kind),
             }
         }
-        Ok(None)
+        forbidden.map_or(Ok(None), |cause| Err(ObjectFaultKind::Unreadable(cause)))
     }
 }

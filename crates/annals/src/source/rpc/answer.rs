@@ -2,8 +2,9 @@
 //! version to the next and from one method to the next; what is not needed is not required.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// A whole number, also one in a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,16 +12,86 @@ pub(super) struct Number(pub(super) u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged)]
-        enum Either<'a> {
-            Number(u64),
-            Text(#[serde(borrow)] Cow<'a, str>),
-        }
-        match Either::deserialize(deserializer)? {
-            Either::Number(number) => Ok(Self(number)),
-            Either::Text(text) => text.parse().map(Self).map_err(D::Error::custom),
-        }
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+/// Nothing is kept of what is no number: it may be as long as the whole answer.
+struct NumberVisitor;
+
+impl Visitor<'_> for NumberVisitor {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Number, E> {
+        Ok(Number(number))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
+        text.parse().map(Number).map_err(E::custom)
+    }
+}
+
+/// The id of an answer. Requests have numbers, so any other is one of another request.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Id {
+    #[default]
+    Null,
+    Number(u64),
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IdVisitor)
+    }
+}
+
+/// Passes over whatever an id may be.
+struct IdVisitor;
+
+impl<'de> Visitor<'de> for IdVisitor {
+    type Value = Id;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id")
+    }
+
+    fn visit_unit<E>(self) -> Result<Id, E> {
+        Ok(Id::Null)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Id, E> {
+        Ok(Id::Number(number))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Id, E> {
+        Ok(Id::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Id, E> {
+        Ok(Id::Other)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Id, E> {
+        Ok(Id::Other)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Id, E> {
+        Ok(Id::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Id, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Id::Other)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Id, A::Error> {
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Id::Other)
     }
 }
 
@@ -35,7 +106,7 @@ impl Number {
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct Envelope<T> {
     #[serde(default)]
-    pub(super) id: serde_json::Value,
+    pub(super) id: Id,
     pub(super) result: Option<T>,
     pub(super) error: Option<ErrorObject>,
 }

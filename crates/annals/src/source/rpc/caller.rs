@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::Envelope;
+use super::answer::{Envelope, Id};
 use super::fault::{RequestFault, RequestFaultKind};
 use crate::clock::Clock;
 use crate::source::http::{Address, Answer, HttpClient, retry_after};
@@ -59,7 +59,21 @@ impl Caller {
     }
 
     pub(super) fn fault(&self, method: &'static str, kind: RequestFaultKind) -> RequestFault {
+        use RequestFaultKind::{BadResult, Error, NotJson};
+        // What a server says is told in part, and without what it may have read in the request.
+        let kind = match kind {
+            Error { code, message } => Error { code, message: self.told(&message) },
+            BadResult(cause) => BadResult(serde::de::Error::custom(self.told(&cause.to_string()))),
+            NotJson(cause) => NotJson(serde::de::Error::custom(self.told(&cause.to_string()))),
+            other => other,
+        };
         RequestFault { endpoint: self.address.to_string(), method, kind }
+    }
+
+    /// A server's words as they may be shown and kept.
+    fn told(&self, words: &str) -> String {
+        let in_one_line = |text: char| if text.is_control() { ' ' } else { text };
+        self.address.conceal(words).chars().take(MESSAGE_CHARS_MAX).map(in_one_line).collect()
     }
 
     /// What is wrong where the status is no success: some servers send errors of JSON-RPC with one of HTTP.
@@ -84,18 +98,16 @@ impl Body {
 
 impl From<super::answer::ErrorObject> for RequestFaultKind {
     fn from(error: super::answer::ErrorObject) -> Self {
-        let in_one_line = |text: char| if text.is_control() { ' ' } else { text };
-        let message = error.message.chars().take(MESSAGE_CHARS_MAX).map(in_one_line).collect();
-        Self::Error { code: error.code, message }
+        Self::Error { code: error.code, message: error.message }
     }
 }
 
 fn read_result<'a, T: Deserialize<'a>>(id: u64, body: &'a [u8]) -> Result<T, RequestFaultKind> {
     match serde_json::from_slice::<Envelope<T>>(body) {
         // An error may come without the id of what it is about (JSON-RPC 2.0, section 5).
-        Ok(Envelope { error: Some(error), id: of, .. }) if of.is_null() || of == id => Err(error.into()),
-        Ok(Envelope { id: of, error: None, result: None, .. }) if of.is_null() => Err(RequestFaultKind::NotRpc),
-        Ok(Envelope { id: of, .. }) if of != id => Err(RequestFaultKind::OtherId),
+        Ok(Envelope { error: Some(error), id: of, .. }) if of == Id::Null || of == Id::Number(id) => Err(error.into()),
+        Ok(Envelope { id: Id::Null, error: None, result: None }) => Err(RequestFaultKind::NotRpc),
+        Ok(Envelope { id: of, .. }) if of != Id::Number(id) => Err(RequestFaultKind::OtherId),
         Ok(Envelope { result: Some(result), .. }) => Ok(result),
         Ok(_) => Err(RequestFaultKind::NullResult),
         Err(cause) if cause.is_data() => Err(RequestFaultKind::BadResult(cause)),
@@ -128,7 +140,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, "its result is not of the method's form"),
             (r#"{"jsonrpc":"2.0","id":8,"result":{"list":[]}}"#, "it answers another request"),
             (r#"{"jsonrpc":"2.0","id":"7","result":{"list":[]}}"#, "it answers another request"),
-            (r#"{"id":7,"error":{"code":-32001,"message":"a\nb"}}"#, "it answers with error -32001: a b"),
+            (r#"{"id":7,"error":{"code":-32001,"message":"a\nb"}}"#, "it answers with error -32001: a\nb"),
             (r#"{"id":null,"error":{"code":-32700,"message":""}}"#, "it answers with error -32700: "),
             (r#"{"id":8,"error":{"code":-32001,"message":""}}"#, "it answers another request"),
             (r#"{"jsonrpc":"2.0","id":7,"result":{"list":["#, "its answer is no whole JSON"),

@@ -14,10 +14,10 @@ use super::fault::{NextStep, RequestFault, RequestFaultKind};
 use super::page::PageSize;
 use super::tip::Tip;
 use crate::source::http::{Backoff, Jitter, RETRY_AFTER_MAX};
-use crate::source::{LedgerObject, ObjectEncoding};
+use crate::source::{LedgerObject, ObjectEncoding, is_passphrase};
 
-/// The most of an answer that holds no ledgers, bytes. Since stellar-rpc 25 that of `getLatestLedger` holds one.
-const SMALL_BYTES_MAX: u64 = 256 << 20;
+/// The most of an answer that holds no ledger, bytes.
+const SMALL_BYTES_MAX: u64 = 64 << 10;
 /// An endpoint that takes an operator is asked again after so long.
 const REFUSED_ASIDE: Duration = Duration::from_secs(600);
 
@@ -106,7 +106,12 @@ impl Endpoint {
 
     /// The passphrase of its network.
     pub(super) fn network(&self) -> Result<String, RequestFault> {
-        self.ask::<NetworkAnswer>("getNetwork").map(|answer| answer.passphrase)
+        let NetworkAnswer { passphrase } = self.ask("getNetwork")?;
+        if is_passphrase(&passphrase) {
+            return Ok(passphrase);
+        }
+        let cause = serde::de::Error::custom("its passphrase is no short line of text");
+        Err(self.caller.fault("getNetwork", RequestFaultKind::BadResult(cause)))
     }
 
     /// The highest protocol that its node knows.
@@ -127,7 +132,8 @@ impl Endpoint {
         let tip = match self.ask::<HealthAnswer>("getHealth") {
             Ok(health) => (health.latest_ledger, health.oldest_ledger, health.latest_ledger_close_time),
             Err(fault) if matches!(fault.kind, RequestFaultKind::Error { .. }) => {
-                let latest = self.ask::<LatestAnswer>("getLatestLedger")?;
+                // Since stellar-rpc 25 it holds the ledger too.
+                let latest = self.ask_within::<LatestAnswer>("getLatestLedger", PageSize::bytes_max(1))?;
                 (latest.sequence, None, latest.close_time)
             }
             Err(fault) => return Err(fault),
@@ -154,7 +160,7 @@ impl Endpoint {
         let answered = self.caller.call("getLedgers", &params, PageSize::bytes_max(ledgers));
         let read = answered.and_then(|answer| {
             let page = self.caller.result::<LedgersAnswer<'_>>("getLedgers", &answer)?;
-            Ok(self.take(at, &page, answer.1.len()))
+            Ok(self.take(at, &page, ledgers, answer.1.len()))
         });
         match read {
             Ok(page) => page,
@@ -185,8 +191,9 @@ impl Endpoint {
         }
     }
 
-    /// Takes a page up to the first ledger that does not follow or cannot be read; the next page begins there.
-    fn take(&self, at: LedgerSeq, page: &LedgersAnswer<'_>, bytes: u64) -> Result<Page, Verdict> {
+    /// Takes a page up to the first ledger that does not follow or cannot be read, and no more than was asked for; the
+    /// next page begins there.
+    fn take(&self, at: LedgerSeq, page: &LedgersAnswer<'_>, ledgers: u32, bytes: u64) -> Result<Page, Verdict> {
         let latest = page.latest_ledger.seq().ok_or_else(|| self.no_ledger("getLedgers"))?;
         self.state().latest = Some(latest);
         let tip = Tip {
@@ -194,10 +201,10 @@ impl Endpoint {
             oldest: page.oldest_ledger.and_then(Number::seq),
             latest_closed_unix_ms: page.latest_ledger_close_time.map(to_ms),
         };
-        let mut objects = Vec::with_capacity(page.ledgers.len());
+        let mut objects = Vec::new();
         let mut last = None;
         let mut next = Some(at);
-        for entry in &page.ledgers {
+        for entry in page.ledgers.iter().take(ledgers as usize) {
             let Some(seq) = next.filter(|next| entry.sequence.seq() == Some(*next)) else { break };
             let Ok(bytes) = STANDARD.decode(entry.metadata_xdr.as_bytes()) else { break };
             objects.push(LedgerObject {
@@ -237,7 +244,15 @@ impl Endpoint {
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, method: &'static str) -> Result<T, RequestFault> {
-        let answer = self.caller.call(method, &Value::Null, SMALL_BYTES_MAX)?;
+        self.ask_within(method, SMALL_BYTES_MAX)
+    }
+
+    fn ask_within<T: serde::de::DeserializeOwned>(
+        &self,
+        method: &'static str,
+        bytes_max: u64,
+    ) -> Result<T, RequestFault> {
+        let answer = self.caller.call(method, &Value::Null, bytes_max)?;
         self.caller.result(method, &answer)
     }
 

@@ -23,9 +23,6 @@ use super::RpcSource;
 use super::pool::{Pool, Unserved};
 use crate::source::{LedgerSource as _, ObjectFault, ObjectFaultKind};
 
-/// After so many ledgers in a row that endpoints fail for, the rest is not asked for.
-const LOST_IN_A_ROW_MAX: u32 = 3;
-
 /// Ledgers that an endpoint scanned, and every event that it gives of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scanned {
@@ -86,13 +83,9 @@ impl ScanStream {
 
     /// Says that what is wanted up to and with a ledger is not served, and goes on above it.
     fn lose(&mut self, wanted: LedgerRange, unserved: Unserved) -> ObjectFault {
-        let Unserved { through, kind, is_loss } = unserved;
-        self.lost_in_a_row = if is_loss { self.lost_in_a_row + 1 } else { 0 };
-        let last = wanted.to_inclusive();
-        let through = through.filter(|_| self.lost_in_a_row < LOST_IN_A_ROW_MAX);
-        let through = through.map_or(last, |through| through.clamp(wanted.from_inclusive(), last));
+        let through = unserved.given_up_through(wanted, &mut self.lost_in_a_row);
         self.wanted = Self::above(wanted, through);
-        let kind = match kind {
+        let kind = match unserved.kind {
             ObjectFaultKind::BelowRetention { oldest } => ObjectFaultKind::AtRetention { from: oldest },
             kind => kind,
         };
@@ -111,9 +104,7 @@ impl Iterator for ScanStream {
             }
             let wanted = self.wanted?;
             let (pool, stepper) = (Arc::clone(&self.pool), &mut self.stepper);
-            let step = pool.ask(wanted.from_inclusive(), |place, endpoint| {
-                stepper.step(&pool.passphrase, place, endpoint, wanted)
-            });
+            let step = pool.ask(|place, endpoint| stepper.step(&pool.passphrase, place, endpoint, wanted));
             match step {
                 Ok(step) => self.take(wanted, step),
                 Err(unserved) => return Some(Err(self.lose(wanted, unserved))),

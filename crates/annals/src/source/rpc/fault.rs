@@ -1,20 +1,33 @@
 //! Why an RPC did not give what it was asked for, typed by what the caller does next.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use crate::source::HttpFault;
 
 /// A request that an endpoint did not fulfil.
-#[derive(Debug, thiserror::Error)]
-#[error("{endpoint}: {method}: {kind}")]
+#[derive(Debug)]
 pub struct RequestFault {
     /// The endpoint, as it may be shown.
     pub endpoint: String,
     /// The method.
     pub method: &'static str,
     /// What is wrong.
-    #[source]
     pub kind: RequestFaultKind,
+}
+
+impl fmt::Display for RequestFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.endpoint, self.method, self.kind)
+    }
+}
+
+/// The kind is part of the sentence, so the next cause is the kind's own.
+impl Error for RequestFault {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.kind.source()
+    }
 }
 
 /// The kinds of [`RequestFault`].
@@ -107,7 +120,7 @@ pub enum RequestFaultKind {
 /// What the caller does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// Ask what the endpoint holds: the ledger lies outside it.
+    /// Ask what the endpoint holds: the ledger lies outside it, or the page is longer than its operator allows.
     AskRange,
     /// The same again, later or elsewhere.
     Again,
@@ -119,8 +132,8 @@ pub enum NextStep {
 
 impl RequestFaultKind {
     /// What the caller does next. Codes are those of stellar-rpc: -32001 over the time budget, -32003 and -32603
-    /// internal, -32600 outside the ledger range, -32601 no such method, -32602 wrong parameters, as for a page of
-    /// more ledgers than the operator allows.
+    /// internal, -32600 outside the ledger range and, of `getLedgers`, more ledgers than the operator allows, -32601 no
+    /// such method, -32602 wrong parameters.
     #[must_use]
     pub fn next_step(&self) -> NextStep {
         match self {

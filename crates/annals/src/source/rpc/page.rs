@@ -24,11 +24,13 @@ pub(super) struct PageSize {
     ledgers: u32,
     ledgers_max: u32,
     calm: u32,
+    /// The page that an endpoint refused last.
+    refused: Option<u32>,
 }
 
 impl PageSize {
     pub(super) fn new() -> Self {
-        Self { ledgers: FIRST_LEDGERS, ledgers_max: LEDGERS_MAX, calm: 0 }
+        Self { ledgers: FIRST_LEDGERS, ledgers_max: LEDGERS_MAX, calm: 0, refused: None }
     }
 
     /// How many ledgers to ask for where `wanted` are; never none.
@@ -52,9 +54,9 @@ impl PageSize {
 
     /// Takes note of a page of `ledgers` that failed.
     pub(super) fn failed(&mut self, ledgers: u32, kind: &RequestFaultKind) {
-        match (kind.next_step(), kind) {
-            (NextStep::Smaller, RequestFaultKind::Error { code: -32602, .. }) => self.not_allowed(ledgers),
-            (NextStep::Smaller, _) => self.too_large(ledgers),
+        match kind {
+            RequestFaultKind::Error { code: -32600 | -32602, .. } => self.refused(ledgers),
+            kind if kind.next_step() == NextStep::Smaller => self.too_large(ledgers),
             _ => {}
         }
     }
@@ -65,10 +67,13 @@ impl PageSize {
         self.calm = CALM_PAGES;
     }
 
-    /// Takes note of a page of `ledgers` that the endpoint allows nobody.
-    pub(super) fn not_allowed(&mut self, ledgers: u32) {
+    /// Takes note of a page of `ledgers` that an endpoint refused and that may have been too long for it. Once may be
+    /// for another reason, as of a replica that lags; twice is its operator's bound.
+    fn refused(&mut self, ledgers: u32) {
         self.too_large(ledgers);
-        self.ledgers_max = self.ledgers;
+        if self.refused.replace(ledgers) == Some(ledgers) {
+            self.ledgers_max = self.ledgers;
+        }
     }
 }
 
@@ -103,7 +108,10 @@ mod tests {
         assert_eq!((size.ledgers(3), size.ledgers(0)), (3, 1));
         (0..20).for_each(|_| size.served(200, 1));
         assert_eq!(size.ledgers(u64::MAX), LEDGERS_MAX);
-        size.not_allowed(200);
+        size.refused(200);
+        (0..20).for_each(|_| size.served(100, 1));
+        assert_eq!(size.ledgers(1_000), 200, "once is no bound");
+        size.refused(200);
         (0..20).for_each(|_| size.served(100, 1));
         assert_eq!(size.ledgers(1_000), 100);
         size.served(1, 100 << 20);

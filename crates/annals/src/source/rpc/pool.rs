@@ -17,6 +17,9 @@ const FAILED_TRIES: u32 = 8;
 /// An endpoint that lags or leaves a ledger out is asked so often: another replica may answer.
 const LAGGING_TRIES: u32 = 4;
 
+/// After so many ledgers in a row that endpoints fail for, the rest is not asked for.
+const LOST_IN_A_ROW_MAX: u32 = 3;
+
 /// Endpoints of one network.
 pub(super) struct Pool {
     pub(super) endpoints: Vec<Endpoint>,
@@ -27,11 +30,23 @@ pub(super) struct Pool {
 
 /// Ledgers that no endpoint gives.
 pub(super) struct Unserved {
-    /// The last of them; none for all that were asked for.
-    pub(super) through: Option<LedgerSeq>,
+    /// The last of them before those that an endpoint says it has; none for all that were asked for.
+    through: Option<LedgerSeq>,
     pub(super) kind: ObjectFaultKind,
-    /// Whether it is for one ledger alone that endpoints fail which serve others.
-    pub(super) is_loss: bool,
+    /// Whether it may be the first ledger alone that an endpoint fails for which serves others.
+    is_loss: bool,
+}
+
+impl Unserved {
+    /// The last ledger of `wanted` that is given up, where so many before it were lost in a row, which is counted on.
+    pub(super) fn given_up_through(&self, wanted: LedgerRange, lost_in_a_row: &mut u32) -> LedgerSeq {
+        *lost_in_a_row = if self.is_loss { *lost_in_a_row + 1 } else { 0 };
+        let (first, last) = (wanted.from_inclusive(), wanted.to_inclusive());
+        if self.is_loss && *lost_in_a_row < LOST_IN_A_ROW_MAX {
+            return first;
+        }
+        self.through.map_or(last, |through| through.clamp(first, last))
+    }
 }
 
 /// What came of asking one endpoint for one ledger.
@@ -59,7 +74,7 @@ impl Pool {
     /// A page that begins with the first ledger of `wanted`, from the first endpoint that can.
     pub(super) fn page(&self, wanted: LedgerRange, size: &mut PageSize) -> Result<Page, Unserved> {
         let at = wanted.from_inclusive();
-        self.ask(at, |_, endpoint| {
+        self.ask(|_, endpoint| {
             let ledgers = size.ledgers(wanted.count());
             let page = endpoint.page(&self.passphrase, at, ledgers);
             match &page {
@@ -71,14 +86,10 @@ impl Pool {
         })
     }
 
-    /// What `ask` brings from the first endpoint that can serve what begins with `at`; it is told the endpoint's place.
+    /// What `ask` brings from the first endpoint that can; it is told the endpoint's place.
     ///
     /// Ends: each endpoint is asked a bounded number of times, and every wait is bounded and none is zero.
-    pub(super) fn ask<T>(
-        &self,
-        at: LedgerSeq,
-        mut ask: impl FnMut(usize, &Endpoint) -> Result<T, Verdict>,
-    ) -> Result<T, Unserved> {
+    pub(super) fn ask<T>(&self, mut ask: impl FnMut(usize, &Endpoint) -> Result<T, Verdict>) -> Result<T, Unserved> {
         let mut trials: Vec<Trial> = self.endpoints.iter().map(|endpoint| self.begin(endpoint)).collect();
         while let Some(place) = self.next(&trials).filter(|_| !self.clock.is_stopped()) {
             let (endpoint, trial) = (&self.endpoints[place], &mut trials[place]);
@@ -99,7 +110,7 @@ impl Pool {
                 }
             }
         }
-        Err(give_up(at, trials))
+        Err(give_up(trials))
     }
 
     pub(super) fn set_aside(&self, endpoint: &Endpoint, verdict: &Verdict) {
@@ -122,7 +133,7 @@ impl Pool {
 }
 
 /// What is to be said where every endpoint was asked.
-fn give_up(at: LedgerSeq, trials: Vec<Trial>) -> Unserved {
+fn give_up(trials: Vec<Trial>) -> Unserved {
     let (mut oldest, mut next, mut latest) = (None::<LedgerSeq>, None::<LedgerSeq>, None::<LedgerSeq>);
     let (mut failed, mut refused) = (None::<Arc<RequestFault>>, None::<Arc<RequestFault>>);
     for verdict in trials.into_iter().filter_map(|trial| trial.last) {
@@ -136,9 +147,9 @@ fn give_up(at: LedgerSeq, trials: Vec<Trial>) -> Unserved {
     }
     let goes_on = [oldest, next].into_iter().flatten().min().and_then(LedgerSeq::previous);
     if let Some(fault) = failed {
-        let is_loss = goes_on.is_none() && fault.kind.is_about_the_ledger();
-        let through = if is_loss { Some(at) } else { goes_on };
-        return Unserved { through, kind: ObjectFaultKind::NotServed(fault), is_loss };
+        // Where another endpoint goes on says nothing of what this one has before that.
+        let is_loss = fault.kind.is_about_the_ledger();
+        return Unserved { through: goes_on, kind: ObjectFaultKind::NotServed(fault), is_loss };
     }
     let kind = match (oldest, next, latest, refused) {
         (_, Some(_), ..) => ObjectFaultKind::LeftOut,

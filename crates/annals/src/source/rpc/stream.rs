@@ -9,9 +9,6 @@ use super::page::PageSize;
 use super::pool::{Pool, Unserved};
 use crate::source::{LedgerObject, ObjectFault};
 
-/// After so many ledgers in a row that endpoints fail for, the rest is not asked for.
-const LOST_IN_A_ROW_MAX: u32 = 3;
-
 pub(super) struct RpcStream {
     pool: Arc<Pool>,
     name: String,
@@ -35,14 +32,10 @@ impl RpcStream {
 
     /// Says that what is wanted up to and with a ledger is not served, and goes on above it.
     fn lose(&mut self, wanted: LedgerRange, unserved: Unserved) -> ObjectFault {
-        let Unserved { through, kind, is_loss } = unserved;
-        self.lost_in_a_row = if is_loss { self.lost_in_a_row + 1 } else { 0 };
-        let last = wanted.to_inclusive();
-        let through = through.filter(|_| self.lost_in_a_row < LOST_IN_A_ROW_MAX);
-        let through = through.map_or(last, |through| through.clamp(wanted.from_inclusive(), last));
+        let through = unserved.given_up_through(wanted, &mut self.lost_in_a_row);
         self.wanted = Self::above(wanted, through);
         let range = LedgerRange::new(wanted.from_inclusive(), through).ok();
-        ObjectFault { object: self.name.clone(), range, kind }
+        ObjectFault { object: self.name.clone(), range, kind: unserved.kind }
     }
 }
 

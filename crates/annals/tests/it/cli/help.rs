@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::binary::{Ran, annals};
 
-const HELPS: [(&str, &[&str]); 20] = [
+const HELPS: [(&str, &[&str]); 21] = [
     ("annals", &[]),
     ("demo", &["demo"]),
     ("backfill", &["backfill"]),

@@ -49,6 +49,12 @@ impl Server {
     }
 }
 
+/// Whether the server says that something is not to be read (RFC 9110, section 15.5.4).
+pub(super) fn is_forbidden(cause: &io::Error) -> bool {
+    let fault = cause.get_ref().and_then(|cause| cause.downcast_ref::<RequestFault>());
+    fault.is_some_and(|fault| matches!(fault.kind, RequestFaultKind::Status { status: 403, .. }))
+}
+
 impl Objects for Server {
     fn place_of(&self, path: &str) -> String {
         match self.base.below(path) {

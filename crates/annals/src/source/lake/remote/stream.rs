@@ -13,6 +13,7 @@ use annals_core::LedgerRange;
 
 use super::RemoteObjects;
 use crate::source::lake::grid::{Grid, Slot};
+use crate::source::lake::objects::OBJECT_BYTES_MAX;
 use crate::source::{LedgerObject, ObjectEncoding, ObjectFault, ObjectFaultKind};
 
 /// Objects that are fetched at once.
@@ -23,6 +24,9 @@ const AHEAD_MAX: usize = 64;
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// What an object is taken for before one came, bytes.
 const OBJECT_BYTES_FIRST: u64 = 1 << 20;
+/// Of an object that is fetched before its turn no more is taken than this, or than twice the largest so far, bytes. What
+/// is larger is fetched again in its turn, alone.
+const AHEAD_OBJECT_BYTES_MAX: u64 = 16 << 20;
 /// After so many objects in a row that the server fails for, the rest is not asked for.
 const LOST_IN_A_ROW_MAX: u32 = 8;
 
@@ -30,6 +34,7 @@ type Fetched = Result<Option<(String, Vec<u8>)>, ObjectFaultKind>;
 
 struct Task {
     slot: Slot,
+    bytes_max: u64,
     done: SyncSender<Fetched>,
 }
 
@@ -88,7 +93,8 @@ impl RemoteStream {
                 thread::spawn(move || fetch(&objects, &queue, &dropped));
             }
             let (done, fetched) = sync_channel(1);
-            self.tasks.send(Task { slot: slot.clone(), done }).expect("the queue is held here");
+            let bytes_max = AHEAD_OBJECT_BYTES_MAX.max(self.object_bytes.saturating_mul(2)).min(OBJECT_BYTES_MAX);
+            self.tasks.send(Task { slot: slot.clone(), bytes_max, done }).expect("the queue is held here");
             self.reserved += self.object_bytes;
             self.ahead.push_back(Ticket { slot, fetched, reserved: self.object_bytes });
         }
@@ -111,8 +117,11 @@ impl Iterator for RemoteStream {
         while !self.ended {
             self.fetch_ahead();
             let Ticket { slot, fetched, reserved } = self.ahead.pop_front()?;
-            let fetched = fetched.recv().expect("a fetcher answers each task, or its panic has been told");
+            let mut fetched = fetched.recv().expect("a fetcher answers each task, or its panic has been told");
             self.reserved -= reserved;
+            if matches!(fetched, Err(ObjectFaultKind::TooLarge { bytes_max }) if bytes_max < OBJECT_BYTES_MAX) {
+                fetched = self.objects.read(&slot, OBJECT_BYTES_MAX);
+            }
             match fetched {
                 Ok(found) => {
                     self.lost_in_a_row = 0;
@@ -138,11 +147,11 @@ impl Drop for RemoteStream {
 fn fetch(objects: &RemoteObjects, queue: &Mutex<Receiver<Task>>, dropped: &AtomicBool) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Task { slot, done }) = next else { return };
+        let Ok(Task { slot, bytes_max, done }) = next else { return };
         if dropped.load(Ordering::Relaxed) {
             return;
         }
         // The stream may have been dropped meanwhile; then nobody is left to be told.
-        let _gone = done.send(objects.read(&slot));
+        let _gone = done.send(objects.read(&slot, bytes_max));
     }
 }
