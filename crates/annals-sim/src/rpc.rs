@@ -80,10 +80,12 @@ pub struct RpcOptions {
     pub version: String,
     /// What `getNetwork` gives as the URL of a friendbot.
     pub friendbot_url: Option<String>,
+    /// How many requests are remembered for [`RpcServer::requests`]; older ones are forgotten.
+    pub requests_max: usize,
 }
 
 impl Default for RpcOptions {
-    /// The defaults of stellar-rpc 28.
+    /// The defaults of stellar-rpc 28; the last 100,000 requests are remembered.
     fn default() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -99,6 +101,7 @@ impl Default for RpcOptions {
             query_events: false,
             version: "28.0.0-0000000000000000000000000000000000000000".to_owned(),
             friendbot_url: None,
+            requests_max: 100_000,
         }
     }
 }
@@ -122,8 +125,8 @@ impl RpcServer {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let exchange =
-            Arc::new(Exchange { ledgers: Mutex::new(ledgers), script: Mutex::default(), seen: Seen::new(), options });
+        let (ledgers, seen) = (Mutex::new(ledgers), Seen::new(options.requests_max));
+        let exchange = Arc::new(Exchange { ledgers, script: Mutex::default(), seen, options });
         let (stop, stopped) = watch::channel(false);
         let served = Arc::clone(&exchange);
         let serve = move || {
@@ -159,7 +162,7 @@ impl RpcServer {
         *self.exchange.ledgers.lock().unwrap_or_else(PoisonError::into_inner) = ledgers;
     }
 
-    /// The requests that came, the last 100,000 of them.
+    /// The requests that came, the last [`RpcOptions::requests_max`] of them.
     #[must_use]
     pub fn requests(&self) -> Vec<SeenRequest> {
         self.exchange.seen.all()

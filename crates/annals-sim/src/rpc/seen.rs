@@ -9,9 +9,6 @@ use serde_json::Value;
 
 use crate::clock::Stopwatch;
 
-/// How many requests are remembered; older ones are forgotten.
-const REQUESTS_MAX: usize = 100_000;
-
 /// A request, as it came.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenRequest {
@@ -33,19 +30,22 @@ pub struct SeenRequest {
 #[derive(Debug)]
 pub(super) struct Seen {
     started: Stopwatch,
+    /// How many requests are remembered; older ones are forgotten.
+    requests_max: usize,
     requests: Mutex<VecDeque<SeenRequest>>,
     came: Condvar,
 }
 
 impl Seen {
-    pub(super) fn new() -> Self {
-        Self { started: Stopwatch::started(), requests: Mutex::default(), came: Condvar::new() }
+    pub(super) fn new(requests_max: usize) -> Self {
+        let requests_max = requests_max.max(1);
+        Self { started: Stopwatch::started(), requests_max, requests: Mutex::default(), came: Condvar::new() }
     }
 
     pub(super) fn add(&self, method: &str, params: &Value, begins_with: Option<LedgerSeq>, misbehaved: bool) {
         let mut requests = self.lock();
         let number = requests.back().map_or(0, |last| last.number) + 1;
-        if requests.len() == REQUESTS_MAX {
+        if requests.len() == self.requests_max {
             requests.pop_front();
         }
         requests.push_back(SeenRequest {
