@@ -2,9 +2,12 @@
 
 mod begin;
 mod bench;
+mod downtime;
 mod ends;
+mod exported;
 mod faults;
 mod gaps;
 mod incidents;
 mod limits;
 mod live;
+mod soak;

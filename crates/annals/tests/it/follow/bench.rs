@@ -5,14 +5,15 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use annals::clock::{Clock, Stop, StoppableClock};
+use annals::clock::{Clock, Stop, SystemClock};
 use annals::follow::{self, Ended, FollowError, FollowJob, FollowOptions, FollowSources, FollowState, Visible, Watch};
 use annals::source::{Address, LedgerSource, RpcOptions as SourceOptions, RpcSource};
-use annals::store::{EventQuery, FollowStateName, SqliteStore, Status, Store};
+use annals::store::{EventQuery, FollowStateName, SqliteStore, Status, Store, StoreError};
 use annals_core::{ClassicPolicy, EventsDigest, LedgerHash, LedgerSeq, Position, Scope};
 use annals_sim::{RpcServer, SimNetwork};
 use tempfile::TempDir;
 
+use crate::fill::bench::WatchedStore;
 use crate::rpc::bench::timeouts;
 
 /// What a test waits for comes within this or not at all.
@@ -102,6 +103,41 @@ pub struct Setup {
     pub nodes: Vec<String>,
     pub lakes: Vec<Arc<dyn LedgerSource>>,
     pub clock: Option<Arc<dyn Clock>>,
+    /// How much faster than the machine's the clock runs that waits are measured by.
+    pub times_faster: u32,
+    /// The commit that is not made any more, as though the process had been killed.
+    pub dies_at_commit: Option<u64>,
+}
+
+/// A clock on which time passes faster than it does, so that nobody waits long for what asks to be left alone.
+pub struct QuickClock {
+    clock: SystemClock,
+    stop: Stop,
+    times: u32,
+}
+
+impl QuickClock {
+    pub fn new(stop: Stop, times: u32) -> Self {
+        Self { clock: SystemClock::new(), stop, times }
+    }
+}
+
+impl Clock for QuickClock {
+    fn now_unix_ms(&self) -> u64 {
+        self.clock.now_unix_ms()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.clock.monotonic() * self.times
+    }
+
+    fn sleep(&self, duration: Duration) {
+        self.stop.wait(duration / self.times);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_stopped()
+    }
 }
 
 impl Setup {
@@ -114,7 +150,13 @@ impl Setup {
             nodes: nodes.iter().map(|node| node.url()).collect(),
             lakes: Vec::new(),
             clock: None,
+            times_faster: 1,
+            dies_at_commit: None,
         }
+    }
+
+    pub fn clock(&self, stop: &Stop) -> Arc<dyn Clock> {
+        self.clock.clone().unwrap_or_else(|| Arc::new(QuickClock::new(stop.clone(), self.times_faster)))
     }
 
     pub fn from(mut self, seq: u32) -> Self {
@@ -126,7 +168,7 @@ impl Setup {
         static SEED: AtomicU64 = AtomicU64::new(1);
         let addresses: Vec<Address> = self.nodes.iter().map(|url| Address::parse(url).unwrap()).collect();
         let options = SourceOptions { timeouts: timeouts(), seed: SEED.fetch_add(1, Ordering::Relaxed) };
-        let clock = Arc::new(StoppableClock::new(stop.clone()));
+        let clock = Arc::new(QuickClock::new(stop.clone(), self.times_faster));
         let tip = RpcSource::connect(&addresses, options, clock).unwrap();
         FollowSources { tip: Arc::new(tip), history: self.lakes.clone() }
     }
@@ -137,8 +179,18 @@ impl Archive {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
+    /// Opens it for writing, as soon as whoever had it open has let it go.
     pub fn store(&self) -> SqliteStore {
-        SqliteStore::create_or_open(self.folder.path(), Arc::new(annals::clock::SystemClock::new())).unwrap()
+        let (mut waited, step) = (Duration::ZERO, Duration::from_millis(5));
+        loop {
+            match SqliteStore::create_or_open(self.folder.path(), Arc::new(SystemClock::new())) {
+                Err(StoreError::WriterBusy) if waited < AT_MOST => {
+                    SystemClock::new().sleep(step);
+                    waited += step;
+                }
+                opened => return opened.unwrap(),
+            }
+        }
     }
 
     pub fn path(&self) -> &std::path::Path {
@@ -153,13 +205,27 @@ impl Archive {
     pub fn try_follow(&self, setup: Setup) -> Result<Follower, FollowError> {
         let stop = Stop::new();
         let sources = setup.sources(&stop);
-        let store = Arc::new(self.store());
+        let (store, written) = self.stores(setup.dies_at_commit);
         follow::check(&setup.job, Some(&store.status().unwrap()), &sources)?;
         let recorder = Arc::<Recorder>::default();
-        let clock = setup.clock.clone().unwrap_or_else(|| Arc::new(StoppableClock::new(stop.clone())));
-        let (inner, told, ends) = (Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&recorder), stop.clone());
-        let work = move || follow::run(&setup.job, &inner, &sources, &setup.options, &clock, &ends, told.as_ref());
+        let clock = setup.clock(&stop);
+        let (told, ends) = (Arc::clone(&recorder), stop.clone());
+        let work = move || follow::run(&setup.job, &written, &sources, &setup.options, &clock, &ends, told.as_ref());
         Ok(Follower { store, recorder, stop, thread: Some(std::thread::spawn(work)) })
+    }
+
+    /// What a test reads with, and what a follower writes to.
+    fn stores(&self, dies_at_commit: Option<u64>) -> (Arc<SqliteStore>, Arc<dyn Store>) {
+        let inner = self.store();
+        let Some(at) = dies_at_commit else {
+            let store = Arc::new(inner);
+            return (Arc::clone(&store), store);
+        };
+        let dies = move |number, _: &SqliteStore| if number < at { Ok(()) } else { Err(StoreError::StaleFence) };
+        let (commits, failures_recorded) = (AtomicU64::default(), AtomicU64::default());
+        let reader = SqliteStore::open_reader(self.folder.path(), Arc::new(SystemClock::new())).unwrap();
+        let written = WatchedStore { inner, before_commit: Box::new(dies), commits, failures_recorded };
+        (Arc::new(reader), Arc::new(written))
     }
 
     pub fn follow(&self, setup: Setup) -> Follower {
@@ -182,6 +248,13 @@ impl Follower {
         let (said, waited) = self.recorder.changed.wait_timeout_while(said, AT_MOST, |said| !enough(said)).unwrap();
         let over = self.thread.as_ref().is_some_and(JoinHandle::is_finished);
         assert!(!waited.timed_out(), "over: {over}; {:?}, last {:?}", said.states, said.last());
+    }
+
+    /// Waits until ledger `seq` is stored, and no longer than `at_most`; tells whether it is.
+    pub fn comes_to(&self, seq: u32, at_most: Duration) -> bool {
+        let is_short = |said: &mut Said| said.last().is_none_or(|last| last.get() < seq);
+        let said = self.recorder.said.lock().unwrap();
+        !self.recorder.changed.wait_timeout_while(said, at_most, is_short).unwrap().1.timed_out()
     }
 
     /// Waits until the store is as `enough` says.
@@ -221,6 +294,11 @@ impl Follower {
 
     pub fn said<T>(&self, tell: impl FnOnce(&Said) -> T) -> T {
         tell(&self.recorder.said.lock().unwrap())
+    }
+
+    /// Whether it is over already.
+    pub fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// Waits for the end that comes by itself.
