@@ -89,7 +89,10 @@ impl Live {
                 Err(Verdict::Behind(_)) => {}
                 Err(Verdict::Failed(fault)) => {
                     if let Some(tip) = announced(endpoint, &fault).filter(|_| lacking.is_empty()) {
-                        self.state().quiet += 1;
+                        let mut state = self.state();
+                        state.quiet += 1;
+                        // The page may have been too long for the endpoint, and not its first ledger too new.
+                        state.size.too_large(ledgers);
                         return Poll::AtTip(tip);
                     }
                     self.state().size.failed(ledgers, &fault.kind);

@@ -71,7 +71,7 @@ impl PageSize {
     /// for another reason, as of a replica that lags; twice is its operator's bound.
     fn refused(&mut self, ledgers: u32) {
         self.too_large(ledgers);
-        if self.refused.replace(ledgers) == Some(ledgers) {
+        if self.refused.replace(ledgers) == Some(ledgers) && ledgers > 1 {
             self.ledgers_max = self.ledgers;
         }
     }

@@ -227,3 +227,19 @@ fn what_it_says_of_itself_is_there_for_every_process() {
     let latency = said.latency.unwrap();
     assert!(latency.seen_to_visible_p50_ms <= latency.seen_to_visible_p99_ms, "{latency:?}");
 }
+
+#[test]
+fn a_node_that_allows_only_small_pages_is_followed_in_small_pages() {
+    let network = network(8, 100);
+    let options = annals_sim::RpcOptions { ledgers_default: 5, ledgers_max: 10, ..annals_sim::RpcOptions::default() };
+    let node = annals_sim::RpcServer::start(network.ledgers(), options).unwrap();
+    let archive = Archive::new();
+    let mut setup = Setup::of(&network, &[&node]).from(100);
+    setup.options.catch_up_max = 50;
+    let follower = archive.follow(setup);
+    follower.wait_for_status(|status| status.gaps.is_empty() && status.latest_ledger.is_some_and(|seq| seq.get() == 199));
+    follower.end();
+    let archive = Archive::new();
+    let follower = archive.follow(Setup::of(&network, &[&node]).from(100));
+    follower.wait_for_ledger(199);
+}
