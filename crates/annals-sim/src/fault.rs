@@ -155,7 +155,7 @@ pub fn edit_meta(xdr: &[u8], edit: impl FnOnce(&mut LedgerCloseMeta)) -> Vec<u8>
     encode(&meta)
 }
 
-fn header_entry(meta: &mut LedgerCloseMeta) -> &mut LedgerHeaderHistoryEntry {
+pub(crate) fn header_entry(meta: &mut LedgerCloseMeta) -> &mut LedgerHeaderHistoryEntry {
     match meta {
         LedgerCloseMeta::V0(meta) => &mut meta.ledger_header,
         LedgerCloseMeta::V1(meta) => &mut meta.ledger_header,

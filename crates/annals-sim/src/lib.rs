@@ -3,7 +3,8 @@
 //! A [`LedgerPlan`] says what happens in a ledger; [`ChainBuilder`] makes the `LedgerCloseMeta` of it,
 //! with every hash and link in its place, beside the [`annals_core::Event`]s that a right extraction
 //! must find in it. [`random_chain`] plans whole chains from a seed: the same seed gives the same
-//! bytes everywhere. [`LakeWriter`] and [`FramedWriter`] put ledgers where a source can read them.
+//! bytes everywhere. [`LakeWriter`] and [`FramedWriter`] put ledgers where a source can read them, and
+//! [`write_history_archive`] their headers where a witness has them.
 //!
 //! [`TokenTraffic`] plans the life of a confidential token, beside the truth that a [`Wallet`] has to find again;
 //! [`AssetEvents`], [`CreationPlan`] and [`mod@shape`] make the other events and entries that an archive meets.
@@ -15,6 +16,7 @@
 //! [`edit_header`] (a header changed and hashed again). A plan that no network could run is an error of
 //! the test that wrote it, and panics.
 
+pub mod archive;
 pub mod asset;
 pub mod chain;
 pub mod clock;
@@ -40,6 +42,7 @@ mod transaction;
 pub mod value;
 mod xdr;
 
+pub use archive::write_history_archive;
 pub use asset::{AmountForm, AssetEvent, AssetEvents};
 pub use chain::{BuiltLedger, ChainBuilder};
 pub use fault::{Fault, edit_header, edit_meta};

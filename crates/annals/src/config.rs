@@ -61,6 +61,8 @@ pub enum Key {
     MixedLayout,
     /// How many bytes of the disk are left free.
     DiskReserve,
+    /// The addresses of history archives that confirm what the chain hangs on.
+    HistoryArchive,
     /// Where the server listens.
     Listen,
     /// The port that the server listens on where nobody says where it listens.
@@ -75,7 +77,7 @@ pub enum Key {
 
 impl Key {
     /// Every key.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::DataDir,
         Self::Network,
         Self::NetworkPassphrase,
@@ -90,6 +92,7 @@ impl Key {
         Self::Classic,
         Self::MixedLayout,
         Self::DiskReserve,
+        Self::HistoryArchive,
         Self::Listen,
         Self::Port,
         Self::AllowedOrigin,
@@ -115,6 +118,7 @@ impl Key {
             Self::Classic => "classic",
             Self::MixedLayout => "mixed_layout",
             Self::DiskReserve => "disk_reserve",
+            Self::HistoryArchive => "history_archive",
             Self::Listen => "listen",
             Self::Port => "port",
             Self::AllowedOrigin => "allowed_origin",
@@ -140,7 +144,7 @@ impl Key {
     /// Whether the key takes several values.
     #[must_use]
     pub fn is_list(self) -> bool {
-        matches!(self, Self::Lake | Self::Rpc | Self::Contract | Self::Pin | Self::AllowedOrigin)
+        matches!(self, Self::Lake | Self::Rpc | Self::Contract | Self::Pin | Self::HistoryArchive | Self::AllowedOrigin)
     }
 
     /// Whether the file may give a bare number.

@@ -3,6 +3,7 @@
 //! The way through the house: a [`source`] gives raw ledgers, `annals-core` checks them, a [`store`] commits
 //! them in one fenced transaction, and readers see rows together with the coverage that judges them.
 
+pub mod anchor;
 pub mod api;
 pub mod backfill;
 pub mod cli;

@@ -155,6 +155,7 @@ mod tests {
             feed_position: FeedPosition(1),
             epoch: 0,
             pins: Vec::new(),
+            anchors: Vec::new(),
             quarantined: 0,
             unattributed: Vec::new(),
             freshness: None,

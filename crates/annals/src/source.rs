@@ -127,6 +127,7 @@ fn is_passphrase(text: &str) -> bool {
     text.chars().count() <= PASSPHRASE_CHARS_MAX && !text.chars().any(char::is_control)
 }
 
+mod archive;
 mod error;
 #[cfg(test)]
 mod fixtures;
@@ -137,9 +138,10 @@ mod object;
 mod rpc;
 mod zstd_frames;
 
+pub use archive::{ArchiveState, HistoryArchive};
 pub use error::{ObjectFault, ObjectFaultKind, SourceError};
 pub use framed::FramedSource;
 pub use http::{Address, AddressError, HttpFault, Timeouts};
 pub(crate) use http::{Answer, HttpClient};
 pub use lake::{LakeOptions, LakeSource, RemoteLakeOptions, RemoteLakeSource};
-pub use rpc::{NextStep, RequestFault, RequestFaultKind, RpcOptions, RpcSource, Scanned, Tip};
+pub use rpc::{NextStep, RequestFault, RequestFaultKind, RpcOptions, RpcSource, RpcWitness, Scanned, Tip};

@@ -11,6 +11,7 @@ use annals_core::{
 };
 
 mod account;
+mod anchor;
 mod error;
 mod freshness;
 mod history;
@@ -18,6 +19,7 @@ mod page;
 pub mod sqlite;
 
 pub use account::{Audited, CheckpointAnswer, CheckpointQuery, JudgedWindow, PageEvent, Reattributed, Unattributed};
+pub use anchor::{Anchor, AnchorKind};
 pub use error::StoreError;
 pub use freshness::{DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, UNKNOWN_PROTOCOL};
 pub use history::{AuditedDigests, DigestAnswer, DigestQuery, Digested};
@@ -138,8 +140,6 @@ pub struct StoredLedger {
     pub digest_version: u8,
     /// Where it came from.
     pub source: String,
-    /// What its hash hangs on: `pinned` or `source`.
-    pub anchor: String,
 }
 
 /// Which events a page holds.
@@ -185,6 +185,8 @@ pub struct Status {
     pub epoch: u64,
     /// The hashes that operators vouched for.
     pub pins: Vec<Pin>,
+    /// The highest confirmation of each kind within each range of `verified`.
+    pub anchors: Vec<Anchor>,
     /// Events that fit no shape of their contract's schema, of the contracts that have one.
     pub quarantined: u64,
     /// The contracts whose events were not all read with their schema yet; see [`Store::reattribute`].
@@ -314,6 +316,21 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::StaleFence`].
     fn note_freshness(&self, freshness: &Freshness, fence: Fence) -> Result<(), StoreError>;
+
+    /// Records that somebody beside the source confirmed a stored ledger's hash. What was confirmed before in the same
+    /// way stays as it was. Uses no feed position.
+    ///
+    /// # Errors
+    /// [`StoreError::AnchorContradicted`] when the ledger is stored with another hash, [`StoreError::LedgerNotStored`],
+    /// [`StoreError::IncidentOpen`], [`StoreError::StaleFence`].
+    fn record_anchor(&self, anchor: &Anchor, fence: Fence) -> Result<(), StoreError>;
+
+    /// Up to `limit` recorded confirmations of a kind from `from_inclusive` on, ascending, those too that count for
+    /// nothing since the ledger is not stored with that hash.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn anchors(&self, kind: AnchorKind, from_inclusive: LedgerSeq, limit: u32) -> Result<Vec<Anchor>, StoreError>;
 
     /// All incidents, oldest first.
     ///

@@ -9,8 +9,9 @@ mod ledger;
 use annals_core::{Census, Coverage, LedgerRange, LedgerSeq, Network, Scope};
 use serde::Serialize;
 
+use crate::anchor::ChainFooting;
 use crate::backfill::Progress;
-use crate::store::{FeedPosition, Status, Store, StoreError, StoredLedger};
+use crate::store::{AnchorKind, FeedPosition, Status, Store, StoreError, StoredLedger};
 
 pub use fault::{Fault, FaultKind};
 
@@ -36,6 +37,8 @@ pub struct Report {
     /// Contracts whose parties were compared with no schema: theirs was not given, is another than they were read with,
     /// or is not read to the end.
     pub uncompared: u64,
+    /// What the chains of headers hang on, the lowest chain first.
+    pub chains: Vec<ChainFooting>,
     /// What does not hold, up to a bound.
     pub faults: Vec<Fault>,
     /// How many things do not hold.
@@ -53,6 +56,7 @@ pub struct ReportJson<'a> {
     unverified: u64,
     undigested: u64,
     uncompared: u64,
+    chains: &'a [ChainFooting],
     faults: Vec<fault::FaultJson<'a>>,
     faults_found: u64,
 }
@@ -70,6 +74,7 @@ impl Report {
             unverified: self.events.unverified,
             undigested: self.undigested,
             uncompared: self.uncompared,
+            chains: &self.chains,
             faults: self.faults.iter().map(Fault::to_json).collect(),
             faults_found: self.faults_found,
         }
@@ -90,6 +95,8 @@ pub fn run(store: &dyn Store, progress: &dyn Progress, on_fault: &mut dyn FnMut(
             walk.verify_range(*range, &mut judge)?;
         }
     }
+    walk.report.chains = ChainFooting::of(&status).collect();
+    walk.verify_anchors()?;
     walk.verify_outside(&status)?;
     walk.verify_attribution(&status)?;
     walk.verify_digests(&status)?;
@@ -152,6 +159,26 @@ impl Walk<'_> {
             self.note(fault);
         }
         self.before = Some(row);
+        Ok(())
+    }
+
+    /// Compares every hash that somebody confirmed with the stored one.
+    fn verify_anchors(&mut self) -> Result<(), StoreError> {
+        for kind in AnchorKind::ALL {
+            let mut due = Some(LedgerSeq::MIN);
+            while let Some(from) = due {
+                let anchors = self.store.anchors(kind, from, PAGE_LEDGERS)?;
+                due = anchors.last().and_then(|last| last.ledger.next());
+                for anchor in anchors {
+                    let ledger = anchor.ledger;
+                    let row = self.store.ledgers(ledger, 1)?.into_iter().find(|row| row.seq == ledger);
+                    if row.is_some_and(|row| row.hash != anchor.hash) {
+                        let kind = FaultKind::AnchorContradicted { said: anchor.hash, said_by: anchor.said_by };
+                        self.note(Fault { ledger, position: None, kind });
+                    }
+                }
+            }
+        }
         Ok(())
     }
 

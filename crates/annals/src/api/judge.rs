@@ -1,9 +1,10 @@
 //! What an answer says of its own window: complete or why not, how far verified, and what that hangs on.
 
-use annals_core::{Coverage, Evidence, Judgement, LedgerRange, LedgerSeq, Window};
+use annals_core::{Coverage, Evidence, Judgement, LedgerSeq};
 use serde::Serialize;
 
 use super::limits::MISSING_RANGES_MAX;
+use crate::anchor::HangsOn;
 use crate::store::{Contract, ContractView, JudgedWindow, Unattributed};
 
 /// Ledgers, both ends included.
@@ -52,7 +53,7 @@ impl Vouched {
             missing,
             missing_truncated,
             verified_through: first_ledger(view).and_then(|first| view.verified.watermark(first)).map(LedgerSeq::get),
-            anchor: anchor(judged.window, view),
+            anchor: HangsOn::of(judged.window, &view.verified, &view.pins, &view.anchors).as_str(),
         }
     }
 }
@@ -62,66 +63,14 @@ pub(super) fn first_ledger(view: &ContractView) -> Option<LedgerSeq> {
     Contract::counted_from(view.contract.as_ref(), view.start)
 }
 
-/// What the window's headers hang on: a pin at or above its end that verified ledgers link all of it to, or the word
-/// of the source.
-fn anchor(window: Window, view: &ContractView) -> &'static str {
-    let lowest = || view.verified.ranges().first().map(|range| range.from_inclusive());
-    let from = window.from_inclusive.or_else(lowest);
-    let reaches = |pin: LedgerSeq| {
-        let (Some(from), Some(to)) = (from, window.to_inclusive) else { return false };
-        let linked = LedgerRange::new(from, pin).is_ok_and(|range| view.verified.covers(range));
-        from <= to && to <= pin && linked
-    };
-    if view.pins.iter().any(|pin| reaches(pin.seq)) { "pinned" } else { "source" }
-}
-
 #[cfg(test)]
 mod tests {
-    use annals_core::LedgerHash;
+    use annals_core::LedgerRange;
 
     use super::*;
-    use crate::store::{FeedPosition, Pin};
-
-    fn seq(number: u32) -> LedgerSeq {
-        LedgerSeq::new(number).unwrap()
-    }
 
     fn range(from: u32, to: u32) -> LedgerRange {
-        LedgerRange::new(seq(from), seq(to)).unwrap()
-    }
-
-    fn view(held: &[(u32, u32)], pins: &[u32]) -> ContractView {
-        let coverage: Coverage = held.iter().map(|(from, to)| range(*from, *to)).collect();
-        ContractView {
-            as_of: FeedPosition(1),
-            epoch: 0,
-            in_scope: true,
-            contract: None,
-            start: Some(seq(1)),
-            verified: coverage.clone(),
-            coverage,
-            lowest_incident: None,
-            pins: pins.iter().map(|pin| Pin { seq: seq(*pin), hash: LedgerHash([0; 32]) }).collect(),
-        }
-    }
-
-    fn anchor_of(from: Option<u32>, to: Option<u32>, held: &[(u32, u32)], pins: &[u32]) -> &'static str {
-        anchor(Window { from_inclusive: from.map(seq), to_inclusive: to.map(seq) }, &view(held, pins))
-    }
-
-    #[test]
-    fn only_a_pin_that_the_whole_window_links_up_to_pins_it() {
-        let held = [(10, 20), (25, 30)];
-        assert_eq!(anchor_of(Some(12), Some(15), &held, &[15]), "pinned");
-        assert_eq!(anchor_of(Some(12), Some(15), &held, &[20]), "pinned");
-        assert_eq!(anchor_of(Some(12), Some(15), &held, &[14]), "source", "a pin below the end says nothing of it");
-        assert_eq!(anchor_of(Some(12), Some(15), &held, &[26]), "source", "a gap lies between");
-        assert_eq!(anchor_of(Some(9), Some(15), &held, &[20]), "source", "the window's first ledger is not held");
-        assert_eq!(anchor_of(None, Some(15), &held, &[20]), "pinned");
-        assert_eq!(anchor_of(Some(12), None, &held, &[20]), "source");
-        assert_eq!(anchor_of(Some(15), Some(12), &held, &[20]), "source", "an inverted window");
-        assert_eq!(anchor_of(Some(12), Some(15), &held, &[]), "source");
-        assert_eq!(anchor_of(None, None, &[], &[1]), "source");
+        LedgerRange::new(LedgerSeq::new(from).unwrap(), LedgerSeq::new(to).unwrap()).unwrap()
     }
 
     #[test]

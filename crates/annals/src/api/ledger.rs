@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use annals_core::wire::rfc3339;
-use annals_core::{Census, LedgerSeq};
+use annals_core::{Census, LedgerRange, LedgerSeq};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::Uri;
@@ -18,8 +18,9 @@ use super::query::Query;
 use super::reads::ReadError;
 use super::route::LEDGER;
 use super::{Api, segment, value};
+use crate::anchor::HangsOn;
 use crate::marks::covered_by_any;
-use crate::store::{Store, StoreError, StoredLedger};
+use crate::store::{Status, Store, StoreError, StoredLedger};
 
 #[derive(Debug, Serialize)]
 struct Counted {
@@ -42,12 +43,12 @@ struct LedgerRow {
     digest: String,
     digest_version: u8,
     source: String,
-    anchor: String,
+    anchor: &'static str,
     header_xdr: String,
 }
 
 impl LedgerRow {
-    fn of(ledger: &StoredLedger) -> Self {
+    fn of(ledger: &StoredLedger, status: &Status) -> Self {
         let Census { committed, rewritten, uncommitted, unverified } = ledger.census;
         Self {
             ledger_seq: ledger.seq.get(),
@@ -61,7 +62,7 @@ impl LedgerRow {
             digest: hex::encode(ledger.digest.0),
             digest_version: ledger.digest_version,
             source: source_kind(&ledger.source),
-            anchor: ledger.anchor.clone(),
+            anchor: HangsOn::of_range(LedgerRange::single(ledger.seq), status).as_str(),
             header_xdr: STANDARD.encode(&ledger.header_xdr),
         }
     }
@@ -87,13 +88,11 @@ pub(super) async fn get(
 }
 
 fn answer(store: &dyn Store, seq: LedgerSeq) -> Result<Answer, ReadError> {
-    if let Some(ledger) = row(store, seq)? {
-        return Answer::new(&LedgerRow::of(&ledger));
-    }
-    let covered = covered_by_any(&store.status()?).contains(seq);
+    let status = store.status()?;
+    let covered = covered_by_any(&status).contains(seq);
     // What was committed between the two reads is answered; coverage never comes before its row.
     match (row(store, seq)?, covered) {
-        (Some(ledger), _) => Answer::new(&LedgerRow::of(&ledger)),
+        (Some(ledger), _) => Answer::new(&LedgerRow::of(&ledger, &status)),
         (None, true) => Err(Code::NoLedgerRow.into()),
         (None, false) => Err(Code::LedgerNotCovered.into()),
     }

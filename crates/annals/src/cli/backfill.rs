@@ -1,12 +1,16 @@
 //! `annals backfill`.
 
+use serde::Serialize;
+
 use super::error::CliError;
 use super::outcome::Outcome;
 use super::output::{few, grouped};
 use super::sources::Source;
 use super::{Context, EXIT_CODES, Json, progress, sources};
+use crate::anchor::{self, HangsOn, Witnesses};
 use crate::backfill::{self, Job, Summary};
-use crate::config::{ConfigError, Flags, Key};
+use crate::config::{ConfigError, Flags, Key, SourceChoice};
+use crate::store::{SqliteStore, Store as _};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -23,7 +27,11 @@ gap, and the rest goes on. --rpc-mode events is for an RPC without getLedgers: i
 tell, as class unverified, and covers what the RPC says that it scanned; a later backfill of the same range from whole
 ledgers verifies it. With --json the last line on stdout is
 {ledgers, fetched, events, committed, uncommitted, rewritten, unverified, verified_through, ingested_through, gaps,
-unattributed}, the last being the contracts that wait for `annals reattribute`.";
+unattributed, anchor}, where unattributed are the contracts that wait for `annals reattribute`.
+
+anchor is what the range hangs on at the end: pinned, history-archive, sources-agree or source, the word of the source
+alone. Where --history-archive names archives, or --rpc endpoints of two hosts, they are asked for the newest stored
+ledger. One that does not answer is told and no more; one that gives a stored ledger another hash ends the run with 3.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
@@ -58,6 +66,9 @@ pub(super) struct Arguments {
     /// Refuse a chain in which this ledger has another hash; may be repeated
     #[arg(long, value_name = "LEDGER:HASH")]
     pin: Vec<String>,
+    /// Have the history archive at this address confirm what the chain hangs on; may be repeated
+    #[arg(long, value_name = "URL")]
+    history_archive: Vec<String>,
     /// Keep or drop classic and fee events, for good [default: keep]
     #[arg(long, value_name = "keep|drop")]
     classic: Option<String>,
@@ -81,6 +92,7 @@ impl Arguments {
         flags.give(Key::To, self.to.clone());
         flags.give(Key::Contract, self.contract.clone());
         flags.give(Key::Pin, self.pin.clone());
+        flags.give(Key::HistoryArchive, self.history_archive.clone());
         flags.give(Key::Classic, self.classic.clone());
         flags.give(Key::MixedLayout, self.mixed_layout.clone());
         flags
@@ -95,6 +107,7 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let (scope, classic, pins) = (settings.scope()?, settings.classic()?, settings.pins()?);
     let archive = context.archive()?;
     let network = context.network()?;
+    let witnesses = witnesses(&choice, context)?;
     let source = sources::open(choice, &network, context.clock.clone())?;
     let job = Job { network, scope, classic, range, pins };
     // A source that contradicts the job leaves no trace, not even an empty archive.
@@ -108,7 +121,8 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
         Source::Ledgers(source) => backfill::run(&job, &store, source.as_ref(), progress.as_ref())?,
         Source::Events(source) => backfill::run_events(&job, &store, source, progress.as_ref())?,
     };
-    report(&summary, context)?;
+    confirm(&store, &witnesses, context)?;
+    report(&summary, HangsOn::of_range(range, &store.status()?), context)?;
     Ok(match (summary.contradicts_chain(), summary.gaps.is_empty()) {
         (true, _) => Outcome::Contradicted,
         (false, false) => Outcome::Incomplete,
@@ -116,10 +130,37 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     })
 }
 
-fn report(summary: &Summary, context: &Context) -> Result<(), CliError> {
+/// Who can be asked beside the source: archives, and each endpoint about the others.
+fn witnesses(choice: &SourceChoice, context: &Context) -> Result<Witnesses, CliError> {
+    let endpoints = match choice {
+        SourceChoice::Rpc { addresses } => addresses.as_slice(),
+        _ => &[],
+    };
+    Ok(Witnesses::new(&context.settings.history_archives()?, endpoints, &context.clock))
+}
+
+/// Has what is stored confirmed.
+fn confirm(store: &SqliteStore, witnesses: &Witnesses, context: &Context) -> Result<(), CliError> {
+    if !witnesses.can_confirm() {
+        return Ok(());
+    }
+    let anchored = anchor::check(store, store.acquire()?, witnesses, context.clock.as_ref())?;
+    for unheard in anchored.unheard {
+        tracing::warn!("{} confirms nothing: {} [{}]", unheard.witness, unheard.message, unheard.code);
+    }
+    Ok(())
+}
+
+fn report(summary: &Summary, on: HangsOn, context: &Context) -> Result<(), CliError> {
+    #[derive(Serialize)]
+    struct Reported<'a> {
+        #[serde(flatten)]
+        summary: &'a Summary,
+        anchor: &'static str,
+    }
     let output = &context.output;
     if output.is_json() {
-        return output.object(summary);
+        return output.object(&Reported { summary, anchor: on.as_str() });
     }
     let through = |mark: Option<u32>| mark.map_or("nothing yet".to_owned(), |seq| format!("ledger {seq}"));
     output.line(format_args!(
@@ -137,6 +178,7 @@ fn report(summary: &Summary, context: &Context) -> Result<(), CliError> {
         through(summary.ingested_through),
         through(summary.verified_through)
     ))?;
+    output.line(format_args!("anchor: {}", on.as_str()))?;
     for gap in &summary.gaps {
         output.line(format_args!("missing: ledgers {}-{}; see `annals gaps`", gap.from, gap.to))?;
     }

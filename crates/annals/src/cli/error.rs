@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::outcome::Outcome;
+use crate::anchor::AnchorError;
 use crate::backfill::BackfillError;
 use crate::compare::CompareError;
 use crate::config::ConfigError;
@@ -37,6 +38,9 @@ pub(super) enum CliError {
     /// A network cannot be followed, or no longer.
     #[error(transparent)]
     Follow(#[from] FollowError),
+    /// What the chain hangs on was not confirmed.
+    #[error(transparent)]
+    Anchor(#[from] AnchorError),
     /// The export stopped.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -120,6 +124,7 @@ impl CliError {
             Self::Source(error) => error.code(),
             Self::Backfill(error) => backfill_code(error),
             Self::Follow(error) => error.code(),
+            Self::Anchor(error) => error.code(),
             Self::Export(ExportError::Store(error)) => error.code(),
             Self::Export(ExportError::Event { .. } | ExportError::Json { .. }) => "DAMAGED",
             Self::Reattribute(ReattributeError::Store(error)) => error.code(),
@@ -149,7 +154,8 @@ impl CliError {
             | Self::Backfill(BackfillError::Store(error))
             | Self::Follow(FollowError::Store(error))
             | Self::Export(ExportError::Store(error)) => of_store(error),
-            Self::Backfill(BackfillError::Source(_)) | Self::Source(_) => Outcome::Incomplete,
+            Self::Anchor(error) if error.contradicts_chain() => Outcome::Contradicted,
+            Self::Anchor(_) | Self::Backfill(BackfillError::Source(_)) | Self::Source(_) => Outcome::Incomplete,
             Self::Follow(FollowError::SourceNetwork { .. } | FollowError::AheadOfNetwork { .. }) => {
                 Outcome::Contradicted
             }

@@ -12,9 +12,10 @@ use super::error::CliError;
 use super::outcome::Outcome;
 use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json};
+use crate::anchor::{ChainFooting, Foothold};
 use crate::marks::{self, Hole, Marks};
 use crate::readiness::{Part, Place, Readiness};
-use crate::store::{SqliteStore, Status, Store as _};
+use crate::store::{SqliteStore, Store as _};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -23,8 +24,8 @@ Examples:
 
 Marks: ingested_through is the last ledger without a gap from the start on, verified_through the same of ledgers
 whose hashes and links held, latest_ledger the highest one held. Each is null until it means something. The anchor
-says what the chain hangs on: a ledger that an operator pinned, or the word of the source. unattributed_events counts
-the events in quarantine, which fit no shape of their contract's schema and so belong to no account; unattributed lists
+is the strongest thing that the highest chain hangs on: pinned, history-archive, sources-agree, or source, the word of
+the source alone. footholds are the ledgers up to which each holds, and who says so. unattributed_events counts the events in quarantine, which fit no shape of their contract's schema and so belong to no account; unattributed lists
 the contracts that wait for `annals reattribute`.
 readiness is what /readyz answers: each part, and the worst of them. tip_ledger is the network's last ledger as a source
 last told whoever follows it, and lag_seconds how long ago ingested_through closed. storage tells what the archive takes
@@ -56,6 +57,7 @@ struct Report {
     unattributed_events: u64,
     unattributed: Vec<String>,
     anchor: Option<&'static str>,
+    footholds: Vec<Foothold>,
     pins: Vec<Pinned>,
     feed_position: u64,
     epoch: u64,
@@ -105,6 +107,7 @@ impl Report {
             })
         });
         let events = status.events;
+        let chain = ChainFooting::of(status).next_back();
         let ledgers = marks::covered_by_any(status).count();
         Ok(Self {
             network: known,
@@ -127,7 +130,8 @@ impl Report {
             open_incidents: status.open_incidents,
             unattributed_events: status.quarantined,
             unattributed: status.unattributed.iter().map(ToString::to_string).collect(),
-            anchor: anchor(status),
+            anchor: chain.as_ref().map(ChainFooting::strongest),
+            footholds: chain.map_or(Vec::new(), |chain| chain.footholds),
             pins: status.pins.iter().map(|pin| Pinned { ledger: pin.seq.get(), hash: pin.hash.to_string() }).collect(),
             feed_position: status.feed_position.0,
             epoch: status.epoch,
@@ -145,12 +149,6 @@ impl Report {
 fn closed_ms(store: &SqliteStore, seq: Option<LedgerSeq>) -> Result<Option<u64>, CliError> {
     let Some(seq) = seq else { return Ok(None) };
     Ok(store.ledgers(seq, 1)?.first().filter(|row| row.seq == seq).map(|row| row.close_time_ms))
-}
-
-/// What the header chain hangs on: a pin, where one lies in the chain that ends with the highest verified ledger.
-fn anchor(status: &Status) -> Option<&'static str> {
-    let chain = status.verified.ranges().last()?;
-    Some(if status.pins.iter().any(|pin| chain.contains(pin.seq)) { "pinned" } else { "source" })
 }
 
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
@@ -197,6 +195,7 @@ impl Report {
         );
         let gaps = |gap: &Hole| ("missing", format!("{} of {}", gap.ledgers(), gap.scope));
         lines.extend(self.gaps.iter().map(gaps));
+        lines.extend(self.footholds.iter().map(|held| ("vouched through", held.to_string())));
         lines.extend(self.pins.iter().map(|pin| ("pin", format!("{}:{}", pin.ledger, pin.hash))));
         if self.open_incidents > 0 {
             lines.push(("open incidents", format!("{}: see `annals incidents list`", self.open_incidents)));

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use super::error::CliError;
 use super::outcome::Outcome;
-use super::output::grouped;
+use super::output::{few, grouped};
 use super::{Context, EXIT_CODES, Json, progress};
 use crate::verify;
 
@@ -20,7 +20,8 @@ of such ledgers is told as undigested. Whom events belong to is compared with th
 contracts it could not be, as their schema was not given or they wait, is told as uncompared.
 What does not hold is told on stderr, one line each, and the exit code is 3.
 With --json the last line on stdout is
-{ledgers, events, committed, rewritten, uncommitted, unverified, undigested, uncompared, faults, faults_found}.";
+{ledgers, events, committed, rewritten, uncommitted, unverified, undigested, uncompared, chains, faults, faults_found},
+where chains tells of each run of ledgers that link what vouches for it beside the source, and up to which ledger.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
@@ -49,6 +50,10 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
             grouped(events.uncommitted),
             grouped(events.unverified),
         ))?;
+        let chains: Vec<String> = report.chains.iter().rev().map(ToString::to_string).collect();
+        for line in few(&chains, str::to_owned) {
+            context.output.line(line)?;
+        }
         if report.undigested > 0 {
             context.output.line(format_args!(
                 "{} ledgers of single contracts: an uncommitted event that is gone from them is not noticed",

@@ -138,6 +138,16 @@ impl Settings {
         })
     }
 
+    /// The history archives that are asked to confirm what the chain hangs on.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    pub fn history_archives(&self) -> Result<Vec<Address>, ConfigError> {
+        let key = Key::HistoryArchive;
+        let Some(given) = self.layers.get(key)? else { return Ok(Vec::new()) };
+        given.values.iter().map(|text| address(key, &given, text)).collect()
+    }
+
     /// Whether classic and fee events are kept.
     ///
     /// # Errors

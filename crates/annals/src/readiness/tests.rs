@@ -37,6 +37,7 @@ fn well() -> Status {
         feed_position: FeedPosition(1),
         epoch: 0,
         pins: Vec::new(),
+        anchors: Vec::new(),
         quarantined: 0,
         unattributed: Vec::new(),
         freshness: Some(Freshness {

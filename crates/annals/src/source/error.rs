@@ -194,6 +194,21 @@ pub enum ObjectFaultKind {
     /// zstd finds its own structure or checksum broken.
     #[error("its zstd is corrupt")]
     CorruptZstd(#[source] std::io::Error),
+    /// gzip finds its own structure or checksum broken.
+    #[error("its gzip is corrupt")]
+    CorruptGzip(#[source] std::io::Error),
+    /// A header is given a hash that its bytes do not have.
+    #[error("it gives ledger {seq} a hash that its header does not have")]
+    HashContradicted {
+        /// As the header has it.
+        seq: u32,
+    },
+    /// A header does not follow the one before it.
+    #[error("its ledger {seq} does not link to the one before it there")]
+    Unlinked {
+        /// As the header has it.
+        seq: u32,
+    },
     /// It is larger than any ledger or batch has reason to be.
     #[error("it holds more than {bytes_max} bytes")]
     TooLarge {
@@ -281,6 +296,8 @@ impl ObjectFaultKind {
             Self::TrailingBytes => "TRAILING_BYTES",
             Self::NotZstd => "NOT_ZSTD",
             Self::TooLarge { .. } => "OBJECT_TOO_LARGE",
+            Self::HashContradicted { .. } | Self::Unlinked { .. } => "INCONSISTENT_OBJECT",
+            Self::CorruptGzip(_) => "UNDECODABLE_OBJECT",
             Self::CorruptZstd(_) | Self::Undecodable(_) | Self::ImpossibleLedgers { .. } => "UNDECODABLE_OBJECT",
             Self::Miscounted { .. } => "MISCOUNTED_BATCH",
             Self::Misnamed { .. } | Self::NameContradicted { .. } => "MISNAMED_OBJECT",

@@ -23,6 +23,8 @@ use self::layout::Layout;
 use self::listing::{Entry, Listing};
 use self::manifest::Manifest;
 use self::objects::Folder;
+pub(super) use self::objects::Objects;
+pub(super) use self::remote::Server;
 pub use self::remote::{RemoteLakeOptions, RemoteLakeSource};
 use self::stream::LakeStream;
 use super::{LedgerSource, ObjectStream, SourceError};

@@ -14,6 +14,7 @@ mod page;
 mod pool;
 mod stream;
 mod tip;
+mod witness;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -29,6 +30,7 @@ use self::live::Live;
 use self::pool::Pool;
 use self::stream::RpcStream;
 pub use self::tip::Tip;
+pub use self::witness::RpcWitness;
 use super::http::{Address, HttpClient, Jitter, Timeouts};
 use super::{LedgerSource, ObjectStream, Poll, SourceError, TipSource};
 use crate::clock::Clock;

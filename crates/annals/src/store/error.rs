@@ -149,6 +149,24 @@ pub enum StoreError {
     /// The registry has no such schema.
     #[error("{0}: name one of the registry's schemas")]
     UnknownSchema(RegistryError),
+    /// A ledger without a row was to be confirmed.
+    #[error("ledger {ledger} is not stored, so that its hash cannot be confirmed")]
+    LedgerNotStored {
+        /// The ledger.
+        ledger: LedgerSeq,
+    },
+    /// Somebody beside the source gives a stored ledger another hash.
+    #[error("ledger {ledger} is stored with the hash {stored} and {said_by} gives it {said}")]
+    AnchorContradicted {
+        /// The ledger.
+        ledger: LedgerSeq,
+        /// The stored hash.
+        stored: String,
+        /// The other one.
+        said: String,
+        /// Who gives it.
+        said_by: String,
+    },
     /// No open incident has this number.
     #[error("there is no open incident {id}")]
     UnknownIncident {
@@ -201,6 +219,8 @@ impl StoreError {
             Self::DoesNotLink { .. } => "DOES_NOT_LINK",
             Self::NetworkUnproven { .. } => "NETWORK_UNPROVEN",
             Self::UnknownSchema(_) => "UNKNOWN_SCHEMA",
+            Self::LedgerNotStored { .. } => "LEDGER_NOT_STORED",
+            Self::AnchorContradicted { .. } => "ANCHOR_CONTRADICTED",
             Self::UnknownIncident { .. } => "UNKNOWN_INCIDENT",
             Self::BehindCursor { .. } => "BEHIND_CURSOR",
             Self::Damaged { .. } => "DAMAGED",
@@ -216,6 +236,7 @@ impl StoreError {
             Self::NetworkMismatch { .. }
                 | Self::PinContradicted { .. }
                 | Self::PinnedOtherwise { .. }
+                | Self::AnchorContradicted { .. }
                 | Self::IncidentOpen { .. }
                 | Self::Incident { .. }
                 | Self::DoesNotLink { .. }

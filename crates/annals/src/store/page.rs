@@ -3,7 +3,7 @@
 use annals_core::{Address, ContractId, Coverage, LedgerSeq, Position, SchemaChoice, TxHash, Window};
 
 use super::account::{PageEvent, Unattributed};
-use super::{FeedPosition, Pin};
+use super::{Anchor, FeedPosition, Pin};
 
 /// In which direction a page goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -134,6 +134,8 @@ pub struct ContractView {
     pub lowest_incident: Option<LedgerSeq>,
     /// The hashes that operators vouched for.
     pub pins: Vec<Pin>,
+    /// The highest confirmation of each kind within each range of `verified`.
+    pub anchors: Vec<Anchor>,
 }
 
 /// A page of events, and what judges it.

@@ -20,11 +20,10 @@ use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
-    Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer,
-    DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Plan,
-    Reattributed, Request, Status, Store, StoreError, StoredLedger,
+    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
 };
 
+mod anchors;
 mod attribution;
 mod commit;
 mod contracts;
@@ -263,6 +262,14 @@ impl Store for SqliteStore {
         self.named(self.write_fenced(fence, |connection| freshness::note(connection, freshness)))
     }
 
+    fn record_anchor(&self, anchor: &Anchor, fence: Fence) -> Result<(), StoreError> {
+        self.named(self.write_fenced(fence, |connection| anchors::record(connection, anchor)))
+    }
+
+    fn anchors(&self, kind: AnchorKind, from_inclusive: LedgerSeq, limit: u32) -> Result<Vec<Anchor>, StoreError> {
+        self.read(|connection| anchors::page(connection, kind, from_inclusive, limit))
+    }
+
     fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
         self.read(incidents::all)
     }
@@ -272,6 +279,7 @@ impl Store for SqliteStore {
             let meta = state::meta(connection)?;
             let state = state::indexer_state(connection)?;
             let (coverage, verified) = ranges::all(connection)?;
+            let anchors = anchors::highest(connection, &verified)?;
             Ok(Status {
                 passphrase: meta.passphrase,
                 classic: meta.classic.unwrap_or(annals_core::ClassicPolicy::Keep),
@@ -286,6 +294,7 @@ impl Store for SqliteStore {
                 feed_position: FeedPosition(state.feed_position),
                 epoch: state.epoch,
                 pins: ledgers::pins(connection)?,
+                anchors,
                 quarantined: attribution::quarantined_count(connection)?,
                 unattributed: schemas::waiting(connection)?,
                 freshness: freshness::get(connection)?,

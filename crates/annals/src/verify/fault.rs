@@ -77,6 +77,14 @@ pub enum FaultKind {
         /// The pinned hash.
         pinned: LedgerHash,
     },
+    /// The ledger's hash is not the one that a witness confirmed.
+    #[error("its hash is not {said}, which {said_by} confirmed")]
+    AnchorContradicted {
+        /// The confirmed hash.
+        said: LedgerHash,
+        /// Who confirmed it.
+        said_by: String,
+    },
     /// Ledgers that are said to be verified have no row.
     #[error("ledgers {range} are said to be verified and have no row")]
     MissingRow {
@@ -208,6 +216,7 @@ impl FaultKind {
             Self::RowContradictsHeader { .. } => "ROW_CONTRADICTS_HEADER",
             Self::BrokenLink => "BROKEN_LINK",
             Self::PinContradicted { .. } => "PIN_CONTRADICTED",
+            Self::AnchorContradicted { .. } => "ANCHOR_CONTRADICTED",
             Self::MissingRow { .. } => "MISSING_ROW",
             Self::RowWithoutCoverage { .. } => "ROW_WITHOUT_COVERAGE",
             Self::EventsWithoutCoverage { .. } => "EVENTS_WITHOUT_COVERAGE",

@@ -6,6 +6,7 @@
     reason = "a test fails by panicking and says what it skipped"
 )]
 
+mod anchor;
 mod api;
 mod binary;
 mod cli;

@@ -1,6 +1,6 @@
 //! SEP-54 lakes behind an address, over HTTP.
 
-mod server;
+pub mod server;
 
 use std::fs;
 use std::path::Path;

@@ -92,6 +92,12 @@ impl Address {
         Ok(Self { uri, ..below })
     }
 
+    /// The host, as one name for all its spellings. Ports and paths of one host are one host.
+    #[must_use]
+    pub fn host(&self) -> String {
+        self.uri.host().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase()
+    }
+
     pub(super) fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -159,6 +165,14 @@ mod tests {
             let address = Address::parse(text).unwrap();
             assert_eq!((address.to_string(), format!("{address:?}")), (shown.to_owned(), format!("Address({shown})")));
         }
+    }
+
+    #[test]
+    fn all_spellings_of_a_host_are_one() {
+        let host = |text| Address::parse(text).unwrap().host();
+        assert_eq!(host("https://user:hidden@RPC.example.:8443/v2?key=1"), "rpc.example");
+        assert_eq!(host("http://rpc.example/other"), "rpc.example");
+        assert_eq!(host("http://[::1]:8000"), "[::1]");
     }
 
     #[test]

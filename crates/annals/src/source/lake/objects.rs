@@ -1,4 +1,4 @@
-//! Where a lake's objects lie.
+//! Where a lake's objects lie, or an archive's files.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -10,7 +10,7 @@ use crate::source::ObjectFaultKind;
 pub(super) const OBJECT_BYTES_MAX: u64 = 1 << 30;
 
 /// What a lake's bytes are asked of, by exact name.
-pub(super) trait Objects: Send + Sync {
+pub(in crate::source) trait Objects: Send + Sync {
     /// What stands under `path`, below the lake, as it may be shown.
     fn place_of(&self, path: &str) -> String;
 

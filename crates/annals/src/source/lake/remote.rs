@@ -12,7 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 use annals_core::LedgerRange;
 
-use self::server::{Server, is_forbidden};
+pub(in crate::source) use self::server::Server;
+use self::server::is_forbidden;
 use self::stream::RemoteStream;
 use super::grid::{Grid, Slot};
 use super::manifest::Manifest;

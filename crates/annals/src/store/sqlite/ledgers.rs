@@ -11,7 +11,7 @@ use crate::store::{Pin, StoreError, StoredLedger};
 /// What a row of a ledger is read from.
 const ROWS: &str = "seq, hash, previous_hash, close_time_ms, protocol, header_xdr, classic_events, \
                       census_committed, census_rewritten, census_uncommitted, census_unverified, digest, \
-                      digest_version, sources.name, anchor FROM ledgers JOIN sources ON sources.id = source_id";
+                      digest_version, sources.name FROM ledgers JOIN sources ON sources.id = source_id";
 
 /// The row of `seq`.
 pub(super) fn get(connection: &Connection, seq: LedgerSeq) -> Result<Option<StoredLedger>, StoreError> {
@@ -63,7 +63,6 @@ pub(super) fn chain_hash(connection: &Connection, seq: LedgerSeq) -> Result<Opti
 /// What a commit writes of a ledger beside the ledger itself.
 pub(super) struct Provenance<'a> {
     pub(super) source: &'a str,
-    pub(super) pinned: bool,
     pub(super) feed_position: u64,
 }
 
@@ -71,7 +70,7 @@ pub(super) struct Provenance<'a> {
 pub(super) fn put(connection: &Connection, ledger: &CheckedLedger, from: &Provenance<'_>) -> Result<(), StoreError> {
     let sql = "/* ledgers::put */ INSERT INTO ledgers VALUES (:seq, :hash, :previous, :close_time, :protocol, :header, \
                :classic, :committed, :rewritten, :uncommitted, :unverified, :digest, :digest_version, :source, \
-               :anchor, :feed, :feed) \
+               'source', :feed, :feed) \
                ON CONFLICT (seq) DO UPDATE SET classic_events = excluded.classic_events, \
                census_committed = excluded.census_committed, census_rewritten = excluded.census_rewritten, \
                census_uncommitted = excluded.census_uncommitted, census_unverified = excluded.census_unverified, \
@@ -92,7 +91,6 @@ pub(super) fn put(connection: &Connection, ledger: &CheckedLedger, from: &Proven
         ":digest": ledger.digest.0,
         ":digest_version": EventsDigest::VERSION,
         ":source": source_id(connection, from.source)?,
-        ":anchor": if from.pinned { "pinned" } else { "source" },
         ":feed": from.feed_position,
     })?;
     Ok(())
@@ -159,6 +157,5 @@ fn stored_ledger(row: &Row<'_>) -> Result<StoredLedger, StoreError> {
         digest: EventsDigest(row.get(11)?),
         digest_version: row.get(12)?,
         source: row.get(13)?,
-        anchor: row.get(14)?,
     })
 }

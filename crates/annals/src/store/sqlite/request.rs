@@ -70,8 +70,6 @@ fn record_pin(connection: &Connection, pin: Pin) -> Result<(), StoreError> {
     }
     let insert = "/* request::record_pin */ INSERT INTO pins VALUES (?1, ?2) ON CONFLICT (seq) DO NOTHING";
     connection.execute(insert, params![pin.seq.get(), pin.hash.0])?;
-    let anchor = "/* request::record_pin */ UPDATE ledgers SET anchor = 'pinned' WHERE seq = ?1";
-    connection.execute(anchor, [pin.seq.get()])?;
     Ok(())
 }
 

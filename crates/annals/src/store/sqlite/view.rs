@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::pages::payloads::Payloads;
 use super::schemas::{self, Reading};
-use super::{contracts, events, found, grants, incidents, ledgers, ranges, state};
+use super::{anchors, contracts, events, found, grants, incidents, ledgers, ranges, state};
 use crate::store::{Contract, ContractKind, ContractView, EventLookup, FeedPosition, PageEvent, StoreError};
 
 /// A view, and what else a window is judged by.
@@ -37,13 +37,15 @@ pub(super) fn read(connection: &Connection, id: ContractId, as_of: Option<FeedPo
     let found = found::get(connection, id, Some(FeedPosition(as_of)))?;
     let reading = schemas::at(connection, id, FeedPosition(as_of))?;
     let said = named.as_ref().map(|named| &named.contract);
+    let verified = coverage.intersection(&verified);
     let view = ContractView {
         as_of: FeedPosition(as_of),
         epoch: state.epoch,
         in_scope: named.is_some() || contracts::all_in_scope(connection)?,
         contract: contracts::known(id, said, found, reading.as_ref()),
         start: meta.start,
-        verified: coverage.intersection(&verified),
+        anchors: anchors::highest(connection, &verified)?,
+        verified,
         coverage,
         lowest_incident: incidents::lowest_ledger(connection, as_of)?,
         pins: ledgers::pins(connection)?,

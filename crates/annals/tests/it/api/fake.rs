@@ -3,9 +3,7 @@
 use std::sync::{Condvar, Mutex};
 
 use annals::store::{
-    Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer,
-    DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, JudgedWindow,
-    Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
+    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer, DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -97,6 +95,7 @@ impl Fake {
             verified: Coverage::new(),
             lowest_incident: None,
             pins: Vec::new(),
+            anchors: Vec::new(),
         }
     }
 }
@@ -154,6 +153,14 @@ impl Store for Fake {
         unreachable!("readers write nothing")
     }
 
+    fn record_anchor(&self, _: &Anchor, _: Fence) -> Result<(), StoreError> {
+        unreachable!("readers write nothing")
+    }
+
+    fn anchors(&self, _: AnchorKind, _: LedgerSeq, _: u32) -> Result<Vec<Anchor>, StoreError> {
+        self.pass().map(|_| Vec::new())
+    }
+
     fn incidents(&self) -> Result<Vec<Incident>, StoreError> {
         self.pass().map(|_| Vec::new())
     }
@@ -174,6 +181,7 @@ impl Store for Fake {
             feed_position: FeedPosition(1),
             epoch,
             pins: Vec::new(),
+            anchors: Vec::new(),
             quarantined: 0,
             unattributed: Vec::new(),
             freshness: None,

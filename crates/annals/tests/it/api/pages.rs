@@ -1,5 +1,9 @@
 //! Pages of events, and what they say of their window.
 
+use std::sync::Arc;
+
+use annals::clock::SystemClock;
+use annals::store::{Anchor, AnchorKind, SqliteStore, Store as _};
 use annals_core::registry::Payload;
 use annals_core::{ContractId, Event, LedgerSeq};
 use base64::Engine as _;
@@ -288,4 +292,24 @@ fn a_pin_above_the_window_anchors_it() {
     assert_eq!(anchor(1005), "pinned");
     assert_eq!(anchor(1003), "pinned");
     assert_eq!(anchor(1006), "source", "a pin below the end says nothing of it");
+}
+
+#[test]
+fn what_witnesses_confirmed_is_told_of_windows_and_of_ledgers() {
+    let archive = Archive::of(&["1000:1009"]);
+    let store = SqliteStore::open_writer(&archive.data_dir(), Arc::new(SystemClock::new())).unwrap();
+    let fence = store.acquire().unwrap();
+    for (kind, at) in [(AnchorKind::HistoryArchive, 4), (AnchorKind::SourcesAgree, 7)] {
+        let (ledger, hash) = (CHAIN[at].seq, CHAIN[at].hash);
+        let anchor = Anchor { ledger, hash, kind, said_by: "a witness".to_owned(), seen_at_ms: 1 };
+        store.record_anchor(&anchor, fence).unwrap();
+    }
+    drop(store);
+    let served = Served::over(&archive.data_dir(), &[]);
+    for (ledger, expected) in [(1003, "history-archive"), (1004, "history-archive"), (1007, "sources-agree")] {
+        let window = format!("{}?from_ledger=1000&to_ledger={ledger}", path(token()));
+        assert_eq!(served.get(&window).answers()["anchor"], expected);
+        assert_eq!(served.get(&format!("/v1/ledgers/{ledger}")).answers()["anchor"], expected);
+    }
+    assert_eq!(served.get("/v1/ledgers/1008").answers()["anchor"], "source");
 }

@@ -10,9 +10,7 @@ use annals::source::{
     LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, RpcSource, SourceError,
 };
 use annals::store::{
-    Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer,
-    DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Pin,
-    Plan, Reattributed, Request, SqliteStore, Status, Store, StoreError, StoredLedger,
+    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Pin, Plan, Reattributed, Request, SqliteStore, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -181,6 +179,14 @@ impl Store for WatchedStore {
 
     fn note_freshness(&self, freshness: &Freshness, fence: Fence) -> Result<(), StoreError> {
         self.inner.note_freshness(freshness, fence)
+    }
+
+    fn record_anchor(&self, anchor: &Anchor, fence: Fence) -> Result<(), StoreError> {
+        self.inner.record_anchor(anchor, fence)
+    }
+
+    fn anchors(&self, kind: AnchorKind, from_inclusive: LedgerSeq, limit: u32) -> Result<Vec<Anchor>, StoreError> {
+        self.inner.anchors(kind, from_inclusive, limit)
     }
 
     fn incidents(&self) -> Result<Vec<Incident>, StoreError> {

@@ -1,6 +1,7 @@
 //! What every backend must do. Each function takes an empty store; a backend runs them all with [`on_every_case`].
 
 pub mod accounts;
+pub mod anchors;
 pub mod chain;
 pub mod commits;
 pub mod field;
@@ -24,6 +25,10 @@ macro_rules! on_every_case {
                 an_asset_contract_is_recognised_by_its_events_and_begins_with_the_network,
                 a_creation_tells_origin_and_kind_and_brings_nothing_into_scope,
             ];
+            anchors: [
+                only_a_stored_ledgers_own_hash_is_confirmed_and_else_nothing_is_written,
+                of_each_chain_the_highest_confirmation_of_each_kind_is_told,
+            ];
             chain: [
                 inv_4_every_stored_ledger_hashes_and_links,
                 a_batch_that_does_not_link_to_a_stored_neighbour_is_refused_on_both_sides,
@@ -31,7 +36,7 @@ macro_rules! on_every_case {
                 nothing_ties_a_silent_first_ledger_to_the_network_but_a_pin_or_a_neighbour,
                 another_network_and_another_policy_are_refused_before_any_write,
                 a_pin_that_the_chain_contradicts_is_refused_before_any_write,
-                a_pinned_ledger_says_so_whenever_the_pin_came,
+                a_pin_is_kept_whenever_it_came,
                 a_batch_that_contradicts_the_pin_just_below_it_is_refused,
             ];
             commits: [

@@ -1,4 +1,4 @@
-//! The server of a lake.
+//! The server of a lake or an archive.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,20 +8,26 @@ use crate::source::http::{Address, Backoff, HttpClient, Jitter, retry_after};
 use crate::source::lake::objects::Objects;
 use crate::source::{HttpFault, NextStep, ObjectFaultKind, RequestFault, RequestFaultKind, SourceError};
 
-/// An object is asked for so often, over about half a minute.
+/// A lake's object is asked for so often, over about half a minute.
 const TRIES_MAX: u32 = 6;
 
 /// Reads objects by name, and tries again what may pass.
-pub(super) struct Server {
+pub(in crate::source) struct Server {
     http: HttpClient,
     base: Address,
     clock: Arc<dyn Clock>,
     jitter: Mutex<Jitter>,
+    tries_max: u32,
 }
 
 impl Server {
-    pub(super) fn new(http: HttpClient, base: Address, clock: Arc<dyn Clock>, jitter: Jitter) -> Self {
-        Self { http, base, clock, jitter: Mutex::new(jitter) }
+    pub(in crate::source) fn new(http: HttpClient, base: Address, clock: Arc<dyn Clock>, jitter: Jitter) -> Self {
+        Self { http, base, clock, jitter: Mutex::new(jitter), tries_max: TRIES_MAX }
+    }
+
+    /// The same, which is asked so often for each object; at least once.
+    pub(in crate::source) fn trying(self, tries_max: u32) -> Self {
+        Self { tries_max, ..self }
     }
 
     /// Why nothing can be read of the lake.
@@ -76,7 +82,7 @@ impl Objects for Server {
             };
             // A page for people in the place of an object is what some servers have for any name.
             let passes = kind.next_step() != NextStep::Never && !matches!(kind, RequestFaultKind::WebPage);
-            if !passes || number == TRIES_MAX {
+            if !passes || number >= self.tries_max {
                 let fault = RequestFault { endpoint: self.base.to_string(), method: "GET", kind };
                 return Err(ObjectFaultKind::Unreadable(io::Error::other(fault)));
             }

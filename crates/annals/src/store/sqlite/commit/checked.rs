@@ -76,7 +76,7 @@ pub(super) fn store(
     for (ledger, relation) in offered.iter().zip(&relations) {
         // Rows take no number of their own, so that all carry the commit's.
         let feed_position = progress.next_position();
-        let row = Provenance { source: batch.source(), pinned: is_pinned(ledger, &pins), feed_position };
+        let row = Provenance { source: batch.source(), feed_position };
         write_row(connection, ledger, *relation, &row, progress)?;
         // What another key holds of the ledger came from a source that proves nothing, so that the ledger is not
         // verified for that one, and `verified` is said of all keys together.
