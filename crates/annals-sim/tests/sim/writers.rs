@@ -1,7 +1,10 @@
 use std::fs;
 
-use annals_sim::{ChainBuilder, Ending, Format, FramedWriter, LakeLayout, LakeWriter, Mix, random_chain};
-use stellar_xdr::{LedgerCloseMetaBatch, Limits, ReadXdr as _, WriteXdr as _};
+use annals_sim::{
+    ChainBuilder, Ending, Format, FramedWriter, LakeLayout, LakeWriter, Mix, random_chain, write_history_archive,
+};
+use flate2::read::GzDecoder;
+use stellar_xdr::{Frame, LedgerCloseMetaBatch, LedgerHeaderHistoryEntry, Limits, ReadXdr as _, WriteXdr as _};
 
 use super::{chain, network, seq};
 
@@ -73,6 +76,25 @@ fn framed_ledgers_carry_their_length_with_the_high_bit_set() {
         rest = &after[ledger.xdr.len()..];
     }
     assert!(rest.is_empty());
+}
+
+#[test]
+fn a_history_archive_holds_the_headers_of_whole_checkpoints_and_names_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledgers: Vec<_> = random_chain(&network(), seq(2), 1, 130, Mix::new(Format::V2Meta4)).collect();
+    write_history_archive(folder.path(), &network(), &ledgers).unwrap();
+    let mut read = Vec::new();
+    for name in ["ledger/00/00/00/ledger-0000003f.xdr.gz", "ledger/00/00/00/ledger-0000007f.xdr.gz"] {
+        let file = GzDecoder::new(fs::File::open(folder.path().join(name)).unwrap());
+        let mut frames = stellar_xdr::Limited::new(file, Limits::none());
+        read.extend(Frame::<LedgerHeaderHistoryEntry>::read_xdr_iter(&mut frames).map(|frame| frame.unwrap().0));
+    }
+    let numbers: Vec<u32> = read.iter().map(|entry| entry.header.ledger_seq).collect();
+    assert_eq!(numbers, (2..=127).collect::<Vec<_>>());
+    assert!(read.iter().zip(&ledgers).all(|(entry, ledger)| entry.hash.0 == ledger.hash.0));
+    let state = fs::read_to_string(folder.path().join(".well-known/stellar-history.json")).unwrap();
+    let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    assert_eq!((&state["currentLedger"], &state["networkPassphrase"]), (&127.into(), &network().passphrase().into()));
 }
 
 #[test]

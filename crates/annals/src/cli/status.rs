@@ -25,8 +25,9 @@ Examples:
 Marks: ingested_through is the last ledger without a gap from the start on, verified_through the same of ledgers
 whose hashes and links held, latest_ledger the highest one held. Each is null until it means something. The anchor
 is the strongest thing that the highest chain hangs on: pinned, history-archive, sources-agree, or source, the word of
-the source alone. footholds are the ledgers up to which each holds, and who says so. unattributed_events counts the events in quarantine, which fit no shape of their contract's schema and so belong to no account; unattributed lists
-the contracts that wait for `annals reattribute`.
+the source alone. footholds are the ledgers up to which each holds, and who says so. unattributed_events counts the
+events in quarantine, which fit no shape of their contract's schema and so belong to no account; unattributed lists the
+contracts that wait for `annals reattribute`.
 readiness is what /readyz answers: each part, and the worst of them. tip_ledger is the network's last ledger as a source
 last told whoever follows it, and lag_seconds how long ago ingested_through closed. storage tells what the archive takes
 and what is free; bytes_a_day is what a ledger takes on average times the ledgers of a day as they close now, and null
