@@ -13,6 +13,9 @@ use super::bench::*;
 use crate::fill::bench::{Bench, seq};
 use crate::rpc::bench::network;
 
+/// What is changed among the entries of a file.
+type Lie<'a> = dyn Fn(&mut Vec<Vec<u8>>) + 'a;
+
 /// The entries of ledgers 128 to 191.
 fn entries(network: &SimNetwork) -> Vec<Vec<u8>> {
     let of_file = ledgers(network).into_iter().filter(|ledger| (128..=191).contains(&ledger.seq.get()));
@@ -42,7 +45,7 @@ fn a_file_whose_headers_contradict_themselves_or_its_name_is_never_believed() {
     let bench = filled(&network, &[(100, LAST)]);
     let published = Published::of(&network);
     let (sound, forked) = (entries(&network), entries(&fork));
-    let write = |lie: &dyn Fn(&mut Vec<Vec<u8>>)| {
+    let write = |lie: &Lie<'_>| {
         let mut entries = sound.clone();
         lie(&mut entries);
         write_checkpoint(published.folder(), seq(191), &entries).unwrap();
@@ -53,7 +56,7 @@ fn a_file_whose_headers_contradict_themselves_or_its_name_is_never_believed() {
         write(&|entries| entries[at][40] ^= 1);
         disbelieved(&bench, &published, "INCONSISTENT_OBJECT");
     }
-    let lies: [(&dyn Fn(&mut Vec<Vec<u8>>), &str); 9] = [
+    let lies: [(&Lie<'_>, &str); 9] = [
         (&|entries| entries[62] = forked[62].clone(), "INCONSISTENT_OBJECT"),
         (&|entries| entries[63] = forked[63].clone(), "INCONSISTENT_OBJECT"),
         (&|entries| entries.swap(10, 11), "INCONSISTENT_OBJECT"),
