@@ -84,6 +84,7 @@ fn ten_pubnet_ledgers_are_archived_and_exported_as_the_independent_decoder_has_t
         "ledgers": 10, "fetched": 10, "events": 6591, "committed": 99, "uncommitted": 6492, "rewritten": 0,
         "unverified": 0, "verified_through": 63_092_991, "ingested_through": 63_092_991, "gaps": [],
         "unattributed": [],
+        "anchor": "source",
     });
     assert_eq!(ran.json(), summary);
     let rows = assert_export_equals(&data_dir, &ledgers.join("expected/pubnet-p26-lake.events.jsonl.gz"));
