@@ -7,6 +7,7 @@
 
 mod asker;
 mod confirm;
+mod confirming;
 mod error;
 mod gaps;
 mod latency;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use annals_core::{ClassicPolicy, LedgerSeq, Network, Scope};
 
 use self::asker::Asker;
+pub use self::confirming::Confirm;
 pub use self::error::FollowError;
 use self::gaps::GapWorker;
 use self::live::Live;
@@ -157,6 +159,9 @@ pub fn run(
     job.pins.extend(earlier.into_iter().filter(|pin| !job.pins.contains(pin)).collect::<Vec<_>>());
     let job = &job;
     let shared = Arc::new(Shared::new(fence));
+    if let Some(confirm) = &options.confirm {
+        confirming::start(Arc::clone(confirm), options.confirm_every, store, &shared, stop)?;
+    }
     let mut live = Live {
         job,
         options,

@@ -133,7 +133,7 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
 /// Who can be asked beside the source: archives, and each endpoint about the others.
 fn witnesses(choice: &SourceChoice, context: &Context) -> Result<Witnesses, CliError> {
     let endpoints = match choice {
-        SourceChoice::Rpc { addresses } => addresses.as_slice(),
+        SourceChoice::Rpc { addresses, .. } => addresses.as_slice(),
         _ => &[],
     };
     Ok(Witnesses::new(&context.settings.history_archives()?, endpoints, &context.clock))

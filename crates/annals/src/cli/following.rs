@@ -14,12 +14,13 @@ use tokio::sync::oneshot;
 use super::error::CliError;
 use super::sources::{connect_rpc, open_lake};
 use super::{Archive, Context, missing_network};
+use crate::anchor::{self, Witnesses};
 use crate::clock::{Clock, Stop, StoppableClock};
 use crate::config::FollowChoice;
 use crate::disk;
-use crate::follow::{self, Ended, FollowError, FollowJob, FollowOptions, FollowSources, Watch};
-use crate::source::Timeouts;
-use crate::store::{Pin, Store, StoreError};
+use crate::follow::{self, Confirm, Ended, FollowError, FollowJob, FollowOptions, FollowSources, Watch};
+use crate::source::{Address, Timeouts};
+use crate::store::{Fence, Pin, Store, StoreError};
 
 /// A page at the tip is small, and another endpoint may be waiting; all of it ends before a follower that waits for it
 /// is taken for dead.
@@ -38,6 +39,8 @@ pub(super) struct FollowPlan {
     pub classic: ClassicPolicy,
     pub from: Option<LedgerSeq>,
     pub pins: Vec<Pin>,
+    /// The history archives that confirm what is stored.
+    pub archives: Vec<Address>,
     pub options: FollowOptions,
 }
 
@@ -56,6 +59,7 @@ impl FollowPlan {
             classic: settings.classic()?,
             from: settings.follow_from()?,
             pins: settings.pins()?,
+            archives: settings.history_archives()?,
             options,
         })
     }
@@ -86,7 +90,8 @@ impl Following {
         let tip = Arc::new(connect_rpc(&rpc, TIMEOUTS, Arc::clone(&clock))?);
         let lakes = lakes.into_iter().map(|lake| open_lake(lake, &network, Arc::clone(&clock)));
         let sources = FollowSources { tip, history: lakes.collect::<Result<_, _>>()? };
-        let FollowPlan { scope, classic, from, pins, mut options, .. } = plan;
+        let FollowPlan { scope, classic, from, pins, archives, mut options, .. } = plan;
+        let witnesses = Witnesses::new(&archives, &rpc, &clock);
         let job = FollowJob { network, scope, classic, from, pins };
         follow::check(&job, status.as_ref(), &sources)?;
         pins::check(&job, existing.as_ref(), &*sources.tip)?;
@@ -95,6 +100,7 @@ impl Following {
             None => archive.create_or_open()?,
         };
         let database = store.database_path().to_owned();
+        options.confirm = witnesses.can_confirm().then(|| confirming(witnesses, Arc::clone(&clock)));
         options.free_bytes = Arc::new(move || disk::free_bytes(&database).ok());
         Ok(Self { job, store: Arc::new(store), sources, options, clock })
     }
@@ -119,6 +125,21 @@ impl Following {
         std::thread::Builder::new().name("follow".to_owned()).spawn(work)?;
         Ok(Follower { told, outcome: None })
     }
+}
+
+/// Asks the witnesses, and logs what they do not confirm.
+fn confirming(witnesses: Witnesses, clock: Arc<dyn Clock>) -> Confirm {
+    Arc::new(move |store: &dyn Store, fence: Fence| match anchor::check(store, fence, &witnesses, clock.as_ref()) {
+        Ok(anchored) => {
+            for unheard in anchored.unheard {
+                tracing::warn!("{} confirms nothing: {} [{}]", unheard.witness, unheard.message, unheard.code);
+            }
+        }
+        Err(error) => {
+            let error = CliError::from(error);
+            tracing::error!("what is stored is not confirmed: {} [{}]", error.sentence(), error.code());
+        }
+    })
 }
 
 /// A follower that runs or has ended.

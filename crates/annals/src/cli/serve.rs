@@ -65,6 +65,9 @@ pub(super) struct Arguments {
     /// Take lakes whose objects hold different numbers of ledgers
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     mixed_layout: Option<String>,
+    /// Have every few minutes the history archive at this address confirm what is stored; may be repeated
+    #[arg(long, value_name = "URL")]
+    history_archive: Vec<String>,
     /// Store nothing while the disk has fewer bytes free, as in 2GiB [default: 512MiB]
     #[arg(long, value_name = "BYTES")]
     disk_reserve: Option<String>,
@@ -94,6 +97,7 @@ impl Arguments {
         flags.give(Key::Pin, self.pin.clone());
         flags.give(Key::Classic, self.classic.clone());
         flags.give(Key::MixedLayout, self.mixed_layout.clone());
+        flags.give(Key::HistoryArchive, self.history_archive.clone());
         flags.give(Key::DiskReserve, self.disk_reserve.clone());
         flags.give(Key::Listen, self.listen.clone());
         flags.give(Key::Port, self.port.clone());

@@ -9,7 +9,7 @@ use super::{ConfigError, Key, Origin, Settings};
 use crate::source::Address;
 
 /// What says how to follow, and means nothing to a server that does not.
-const OF_FOLLOWING: [Key; 10] = [
+const OF_FOLLOWING: [Key; 11] = [
     Key::RpcMode,
     Key::Lake,
     Key::Network,
@@ -19,6 +19,7 @@ const OF_FOLLOWING: [Key; 10] = [
     Key::Classic,
     Key::Pin,
     Key::MixedLayout,
+    Key::HistoryArchive,
     Key::DiskReserve,
 ];
 

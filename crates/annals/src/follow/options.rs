@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Confirm;
+
 /// Says how many bytes are free where the archive is; none when nobody can tell.
 pub type FreeBytes = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 
@@ -36,6 +38,10 @@ pub struct FollowOptions {
     pub free_bytes: FreeBytes,
     /// Who is told that ledgers of the gaps were stored. Nobody by default.
     pub filled: Filled,
+    /// Who has what is stored confirmed by others than the source. Nobody by default.
+    pub confirm: Option<Confirm>,
+    /// How often that is done. Default 5 minutes.
+    pub confirm_every: Duration,
     /// How long to wait for threads that hang in a request once following is to end. Default 2 s.
     pub end_grace: Duration,
 }
@@ -54,6 +60,8 @@ impl Default for FollowOptions {
             disk_reserve_bytes: 512 << 20,
             free_bytes: Arc::new(|| None),
             filled: Arc::new(|_| ()),
+            confirm: None,
+            confirm_every: Duration::from_secs(300),
             end_grace: Duration::from_secs(2),
         }
     }

@@ -20,7 +20,9 @@ use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
-    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
+    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView,
+    DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page,
+    PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
 };
 
 mod anchors;

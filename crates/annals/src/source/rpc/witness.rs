@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use annals_core::LedgerSeq;
 
 use super::caller::Caller;
-use super::endpoint::{Endpoint, Verdict};
+use super::endpoint::{Endpoint, Throttle, Verdict};
 use super::{RequestFault, Tip};
 use crate::clock::Clock;
 use crate::source::LedgerObject;
@@ -24,7 +24,8 @@ impl RpcWitness {
     pub fn new(address: Address, timeouts: Timeouts, clock: Arc<dyn Clock>) -> Self {
         let host = address.host();
         let http = HttpClient::new(timeouts);
-        Self { endpoint: Endpoint::new(Caller { http, address, clock, ids: AtomicU64::new(1) }), host }
+        let caller = Caller { http, address, clock, ids: AtomicU64::new(1) };
+        Self { endpoint: Endpoint::new(caller, Throttle::default()), host }
     }
 
     /// Its address, as it may be shown.

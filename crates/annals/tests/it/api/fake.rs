@@ -3,7 +3,9 @@
 use std::sync::{Condvar, Mutex};
 
 use annals::store::{
-    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView, DigestAnswer, DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
+    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView,
+    DigestAnswer, DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident,
+    JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;

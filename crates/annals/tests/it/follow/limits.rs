@@ -237,7 +237,8 @@ fn a_node_that_allows_only_small_pages_is_followed_in_small_pages() {
     let mut setup = Setup::of(&network, &[&node]).from(100);
     setup.options.catch_up_max = 50;
     let follower = archive.follow(setup);
-    follower.wait_for_status(|status| status.gaps.is_empty() && status.latest_ledger.is_some_and(|seq| seq.get() == 199));
+    follower
+        .wait_for_status(|status| status.gaps.is_empty() && status.latest_ledger.is_some_and(|seq| seq.get() == 199));
     follower.end();
     let archive = Archive::new();
     let follower = archive.follow(Setup::of(&network, &[&node]).from(100));
