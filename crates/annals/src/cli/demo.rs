@@ -99,6 +99,7 @@ fn prepare(
         classic: ClassicPolicy::Keep,
         from: Some(simulated.first()),
         pins: Vec::new(),
+        archives: Vec::new(),
         options: FollowOptions::default(),
     };
     let following = Following::prepare(plan, archive, stop)?;
