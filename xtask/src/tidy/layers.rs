@@ -17,13 +17,14 @@ const CLOCK_CALLS: [[&str; 4]; 3] =
     [["thread", ":", ":", "sleep"], ["Timestamp", ":", ":", "now"], ["Zoned", ":", ":", "now"]];
 
 /// The rooms of crates/annals by layer, as in ARCHITECTURE.md; what is not named is no room.
-const ROOMS: [(&str, u8); 17] = [
+const ROOMS: [(&str, u8); 18] = [
     ("clock", 1),
     ("disk", 1),
     ("source", 1),
     ("store", 1),
     ("anchor", 2),
     ("backfill", 2),
+    ("reattribute", 2),
     ("follow", 2),
     ("export", 2),
     ("verify", 2),

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::http::{Address, HttpClient, Jitter, Timeouts};
 use super::lake::{Objects as _, Server};
-use super::{ObjectFault, ObjectFaultKind};
+use super::{ObjectFault, ObjectFaultKind, is_passphrase};
 use crate::clock::Clock;
 
 /// Ledgers between two checkpoints: a checkpoint is a ledger that is one less than a multiple of it.
@@ -82,6 +82,9 @@ impl HistoryArchive {
             let bytes = bytes.ok_or_else(|| unreadable(io::Error::from(io::ErrorKind::NotFound)))?;
             let state: State = serde_json::from_slice(&bytes).map_err(|cause| unreadable(cause.into()))?;
             let latest = LedgerSeq::new(state.current_ledger).map_err(|cause| unreadable(io::Error::other(cause)))?;
+            if state.network_passphrase.as_deref().is_some_and(|text| !is_passphrase(text)) {
+                return Err(unreadable(io::Error::other("what it calls its network can be none")));
+            }
             Ok(ArchiveState { latest, passphrase: state.network_passphrase })
         };
         read().map_err(|kind| ObjectFault { object: self.server.place_of(STATE_PATH), range: None, kind })
