@@ -1,7 +1,7 @@
 //! What a chain hangs on, asked for over HTTP.
 
 mod archives;
-mod bench;
+pub mod bench;
 mod commands;
 mod endpoints;
 mod lies;

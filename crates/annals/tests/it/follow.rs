@@ -11,3 +11,4 @@ mod incidents;
 mod limits;
 mod live;
 mod soak;
+mod witnesses;
