@@ -317,6 +317,9 @@ fn summarize(
     let census: Census = store.tally(&job.scope, job.range)?;
     let covered = covered_by(&status, &job.scope);
     let missing = covered.missing(job.range);
+    if let Some(first) = unverified.difference(&status.verified).ranges().first() {
+        tracing::warn!("not all ledgers that are known by events alone were in the source: {first} stays unverified");
+    }
     Ok(Summary {
         ledgers: job.range.count(),
         // A ledger that was fetched and is still not covered, for being poorer than the stored one, does not count.

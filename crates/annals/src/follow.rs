@@ -179,6 +179,7 @@ pub fn run(
         held: Vec::new(),
         is_behind: false,
         receded: None,
+        withheld: None,
         unusable: 0,
         looked_ahead: None,
         has_begun: false,

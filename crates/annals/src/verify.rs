@@ -6,7 +6,7 @@
 mod fault;
 mod ledger;
 
-use annals_core::{Census, Coverage, LedgerRange, LedgerSeq, Network, Scope};
+use annals_core::{Census, LedgerRange, LedgerSeq, Network, Scope};
 use serde::Serialize;
 
 use crate::anchor::ChainFooting;
@@ -17,6 +17,8 @@ pub use fault::{Fault, FaultKind};
 
 /// How many ledger rows are in memory at once.
 const PAGE_LEDGERS: u32 = 256;
+/// What commits may have changed meanwhile is counted so often.
+const COUNTS_MAX: u32 = 64;
 /// How many events are compared with their schemas in one snapshot.
 const PAGE_AUDITED: u32 = 1000;
 /// How many blocks of ledgers are digested again in one snapshot.
@@ -199,17 +201,31 @@ impl Walk<'_> {
             let kind = FaultKind::RowWithoutCoverage { range: *range };
             self.note(Fault { ledger: range.from_inclusive(), position: None, kind });
         }
-        let everywhere = LedgerRange::new(LedgerSeq::MIN, LedgerSeq::MAX);
-        let outside =
-            everywhere.map(|all| covered.union(&status.verified).missing(all)).unwrap_or_else(|_| Coverage::new());
-        for range in outside.ranges() {
-            let events = self.store.tally(&Scope::All, *range)?.total();
-            if events > 0 {
-                let kind = FaultKind::EventsWithoutCoverage { range: *range, events };
-                self.note(Fault { ledger: range.from_inclusive(), position: None, kind });
-            }
+        for (range, events) in self.events_outside()? {
+            let kind = FaultKind::EventsWithoutCoverage { range, events };
+            self.note(Fault { ledger: range.from_inclusive(), position: None, kind });
         }
         Ok(())
+    }
+
+    /// Events where nothing was scanned: counted again where a commit came in between, since those of a new ledger lie
+    /// outside of what was covered before it.
+    fn events_outside(&self) -> Result<Vec<(LedgerRange, u64)>, StoreError> {
+        let everywhere = LedgerRange::new(LedgerSeq::MIN, LedgerSeq::MAX);
+        let mut found = Vec::new();
+        for _ in 0..COUNTS_MAX {
+            let status = self.store.status()?;
+            let covered = crate::marks::covered_by_any(&status).union(&status.verified);
+            found.clear();
+            for range in everywhere.map(|all| covered.missing(all)).unwrap_or_default().ranges() {
+                let events = self.store.tally(&Scope::All, *range)?.total();
+                found.extend((events > 0).then_some((*range, events)));
+            }
+            if found.is_empty() || self.store.status()?.feed_position == status.feed_position {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Compares what is attributed of every event with what its contract's schema says. A party of no event shows in

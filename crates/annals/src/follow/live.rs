@@ -62,6 +62,8 @@ pub(super) struct Live<'a> {
     pub(super) is_behind: bool,
     /// Since when the source has said less than is stored.
     pub(super) receded: Option<Duration>,
+    /// A ledger that is not served although the source has come far above it, and since when.
+    pub(super) withheld: Option<(LedgerSeq, Duration)>,
     /// How often in a row what came could not be used.
     pub(super) unusable: u32,
     /// When nodes were asked last which protocol they know.

@@ -16,6 +16,8 @@ use crate::store::{DISK_NEARLY_FULL, FollowStateName, StoreError, UNKNOWN_PROTOC
 const BATCH_LEDGERS_MAX: usize = 64;
 /// So many ledgers that nothing ties to the network are held back; older ones are left to the gaps.
 const HELD_LEDGERS_MAX: usize = 4_096;
+/// A ledger that so many announced ones lie above is no longer one that is only just closing.
+const WITHHELD_AHEAD_MIN: u32 = 8;
 /// A ledger that every endpoint leaves out is asked for so often before it is left to the gaps.
 const LEFT_OUT_TRIES: u32 = 4;
 /// The longest rest before what could not be used is asked for again.
@@ -225,6 +227,10 @@ impl Live<'_> {
         let now = self.clock.monotonic();
         let Some(stored) = self.stored.filter(|stored| tip.latest < *stored) else {
             self.receded = None;
+            if self.is_withheld(tip, now) {
+                tracing::warn!("ledger {} is announced and not served: it is a gap now", self.next);
+                return self.leave_to_gaps(self.next.next().unwrap_or(self.next));
+            }
             self.look_ahead()?;
             if self.held.is_empty() && self.unusable == 0 {
                 self.voice.state(FollowStateName::Following, None)?;
@@ -242,6 +248,20 @@ impl Live<'_> {
             Some(compared) => Step::Confirm(Doubt { stored: compared, reason }),
             None => self.behind(stored, tip.latest),
         })
+    }
+
+    /// Whether the source has said for long that it has come to ledgers well above the next one, and does not give that.
+    fn is_withheld(&mut self, tip: Tip, now: Duration) -> bool {
+        let ahead = tip.latest.get().saturating_sub(self.next.get());
+        if ahead < WITHHELD_AHEAD_MIN {
+            self.withheld = None;
+            return false;
+        }
+        let since = match self.withheld {
+            Some((ledger, since)) if ledger == self.next => since,
+            _ => self.withheld.insert((self.next, now)).1,
+        };
+        now.saturating_sub(since) >= self.options.behind_max
     }
 
     /// The source stays below what is stored, and what it has is the same.

@@ -85,7 +85,7 @@ impl DigestAnswer {
             return Err(unlike("a digest is of other ledgers than were asked for"));
         }
         let incomplete = match (self.complete, self.incomplete_reason) {
-            (true, None) => None,
+            (true, None) if self.missing.is_empty() => None,
             (false, Some(reason)) => {
                 let missing = self.missing.first().map(|first| range(first.from, first.to)).transpose()?;
                 Some(Incomplete { reason: word(reason)?, missing })

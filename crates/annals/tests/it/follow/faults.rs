@@ -206,3 +206,21 @@ fn i4_a_node_that_hangs_is_seen_by_its_silence_while_the_follower_still_lives() 
     node.play(Script::new());
     follower.wait_for_ledger(110);
 }
+
+#[test]
+fn a_ledger_that_is_announced_and_never_served_becomes_a_listed_gap_and_the_rest_is_followed() {
+    let mut network = network(31, 10);
+    let node = node(&network);
+    let archive = Archive::new();
+    let follower = archive.follow(Setup::of(&network, &[&node]).from(105));
+    follower.wait_for_ledger(109);
+    let asks_for_it = When::method("getLedgers").from_ledgers(range(110, 110));
+    node.play(on(asks_for_it, Misbehaviour::edit_result(|result| result["ledgers"] = json!([]))));
+    network.close_many(20);
+    let status = follower.wait_for_status(|status| status.latest_ledger == Some(seq(129)));
+    assert_eq!(status.gaps.iter().map(|gap| gap.range).collect::<Vec<_>>(), [range(110, 110)]);
+    node.play(Script::new());
+    follower.wait_for_status(|status| status.gaps.is_empty());
+    assert_whole(follower.store.as_ref(), &network, 105, 129);
+    follower.end();
+}
