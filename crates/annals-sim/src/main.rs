@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use annals_core::{LedgerSeq, Network};
@@ -160,8 +161,20 @@ impl ChainArgs {
     }
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().command {
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // All causes in one line, and no trace of where in the program it was. Nobody is left to tell where it cannot
+            // be written.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::Lake { out, ledgers_per_object, objects_per_partition, old_ending, no_manifest, chain } => {
             let ending = if old_ending { Ending::Zstd } else { Ending::Zst };
             let layout = LakeLayout { ledgers_per_object, objects_per_partition, ending };

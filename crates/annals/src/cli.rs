@@ -48,6 +48,11 @@ Exit codes:
   2  usage
   3  something contradicts the chain";
 
+/// A verb's help with what its exit codes mean.
+fn with_exit_codes(help: &str) -> String {
+    format!("{help}\n\n{EXIT_CODES}")
+}
+
 const AFTER_HELP: &str = "\
 Examples:
   annals backfill --network pubnet --lake ./lake --from 63092982 --to 63092991
@@ -113,7 +118,8 @@ enum Verb {
     /// Write every event in canonical order
     Export(export::Arguments),
     /// Hash and link everything stored again, offline
-    Verify(verify::Arguments),
+    #[command(after_help = with_exit_codes(verify::AFTER_HELP))]
+    Verify(Json),
     /// Write what proves one event to whoever has no archive
     Prove(prove::Arguments),
     /// Check a proof with nothing but its file
@@ -121,9 +127,11 @@ enum Verb {
     /// Find where two archives differ, and which of them can prove its version
     Compare(Box<compare::Arguments>),
     /// Show what the archive holds and how far it reaches without a gap
-    Status(status::Arguments),
+    #[command(after_help = with_exit_codes(status::AFTER_HELP))]
+    Status(Json),
     /// List the ledgers that are missing
-    Gaps(gaps::Arguments),
+    #[command(after_help = with_exit_codes(gaps::AFTER_HELP))]
+    Gaps(Json),
     /// Name the contracts to watch, and say what they are
     Contracts(contracts::Arguments),
     /// Read stored events with their schema again, and correct whom they belong to
@@ -131,7 +139,8 @@ enum Verb {
     /// List what contradicted the archive, and resolve it
     Incidents(incidents::Arguments),
     /// Bring the archive's schema up to this version
-    Migrate(migrate::Arguments),
+    #[command(after_help = with_exit_codes(migrate::AFTER_HELP))]
+    Migrate(Json),
 }
 
 impl Verb {
@@ -143,12 +152,12 @@ impl Verb {
             Self::Backfill(verb) => verb.json.json,
             Self::Serve(verb) => verb.json.json,
             Self::Contracts(verb) => verb.is_json(),
-            Self::Verify(verb) => verb.json.json,
-            Self::Status(verb) => verb.json.json,
-            Self::Gaps(verb) => verb.json.json,
+            Self::Verify(json) => json.json,
+            Self::Status(json) => json.json,
+            Self::Gaps(json) => json.json,
             Self::Reattribute(verb) => verb.json.json,
             Self::Incidents(verb) => verb.is_json(),
-            Self::Migrate(verb) => verb.json.json,
+            Self::Migrate(json) => json.json,
         }
     }
 

@@ -12,12 +12,14 @@ use serde::Serialize;
 use crate::store::Status;
 
 mod cadence;
+mod own;
 mod parts;
 mod place;
 #[cfg(test)]
 mod tests;
 
 pub use cadence::Cadence;
+pub use own::{OwnFollower, OwnState};
 pub use place::Place;
 
 /// How a part is, the worst last.
@@ -87,8 +89,8 @@ impl Part {
 pub struct Surroundings {
     /// The wall clock's time, Unix milliseconds.
     pub now_ms: u64,
-    /// Whether it is this process that is to follow the network.
-    pub follows: bool,
+    /// How the follower of this process does; none where it is not this process that is to follow the network.
+    pub own_follower: Option<OwnState>,
     /// Whether this process may write the database; asked only where it follows, because of another's follower each
     /// sign of life, which stands in the database, proves it.
     pub is_writable: bool,

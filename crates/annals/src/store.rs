@@ -21,8 +21,10 @@ pub mod sqlite;
 pub use account::{Audited, CheckpointAnswer, CheckpointQuery, JudgedWindow, PageEvent, Reattributed, Unattributed};
 pub use anchor::{Anchor, AnchorKind};
 pub use error::StoreError;
-pub use freshness::{DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, UNKNOWN_PROTOCOL};
-pub use history::{AuditedDigests, DigestAnswer, DigestQuery, Digested};
+pub use freshness::{
+    DISK_FULL, DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, UNKNOWN_PROTOCOL,
+};
+pub use history::{AuditedDigests, DigestAnswer, DigestQuery, Digested, Sealed};
 pub use page::{Bound, Contract, ContractKind, ContractView, EventFilter, EventLookup, Order, Page, PageQuery};
 pub use sqlite::{ArchiveBytes, SqliteStore};
 
@@ -470,13 +472,12 @@ pub trait Store: Send + Sync {
         fence: Fence,
     ) -> Result<Reattributed, StoreError>;
 
-    /// Digests up to `limit` blocks of ledgers that were covered before the store kept digests, and returns
-    /// how many it did: fewer than `limit` once none is left. What a digest answers does not depend on it, but how soon.
-    /// Commits do the same, a little at a time.
+    /// Digests up to `limit` blocks of ledgers that were covered before the store kept digests. What a digest answers
+    /// does not depend on it, but how soon. Commits do the same, a little at a time.
     ///
     /// # Errors
     /// [`StoreError::StaleFence`].
-    fn seal(&self, limit: u32, fence: Fence) -> Result<u32, StoreError>;
+    fn seal(&self, limit: u32, fence: Fence) -> Result<Sealed, StoreError>;
 
     /// The event at a position.
     ///

@@ -164,6 +164,18 @@ fn a_network_that_cannot_be_served_is_refused() {
 }
 
 #[test]
+fn a_port_that_is_taken_is_told_in_one_line() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_annals-sim"));
+    let output = command.args(["rpc", "--listen", &address]).env("RUST_BACKTRACE", "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.starts_with(&format!("error: listening on {address}: Address already in use")), "{told}");
+}
+
+#[test]
 fn after_the_last_possible_ledger_none_closes_and_the_network_is_served_on() {
     let last = Serving::start(&["--from", "2147483645", "--ledgers", "1", "--speed", "500"]);
     let at_end = || last.latest()["sequence"] == 2_147_483_647_u32;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use annals_core::{Batch, CheckedLedger, LedgerHash, LedgerRange, LedgerSeq, Network, Scope, check_ledger};
 
 use super::AnchorError;
+use crate::backfill::whole_chain;
 use crate::clock::Clock;
 use crate::source::{Address, HistoryArchive, ObjectFault, RequestFault, RpcWitness, Timeouts};
 use crate::store::{Anchor, AnchorKind, Fence, Status, Store, StoreError};
@@ -244,20 +245,8 @@ impl Check<'_> {
     }
 }
 
-/// Every cause in one sentence.
-fn in_one_line(error: &dyn std::error::Error) -> String {
-    let mut sentence = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        sentence.push_str(": ");
-        sentence.push_str(&error.to_string());
-        cause = error.source();
-    }
-    sentence
-}
-
 fn fault_of(fault: &ObjectFault) -> (&'static str, String) {
-    (fault.code(), in_one_line(fault))
+    (fault.code(), whole_chain(fault))
 }
 
 fn refusal_of(fault: &RequestFault) -> (&'static str, String) {

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::code::Code;
 use super::error::ApiError;
 use super::limits::Limits;
+use crate::backfill::whole_chain;
 use crate::store::{Store, StoreError};
 
 /// Whose turn it is to read the archive.
@@ -69,14 +70,7 @@ impl ReadError {
 
 /// Logs a failure once, with its whole chain.
 fn log_failure(what: &str, failure: &dyn Error) {
-    let mut chain = failure.to_string();
-    let mut cause = failure.source();
-    while let Some(error) = cause {
-        chain.push_str(": ");
-        chain.push_str(&error.to_string());
-        cause = error.source();
-    }
-    tracing::error!("{what}: {chain}");
+    tracing::error!("{what}: {}", whole_chain(failure));
 }
 
 impl Reads {

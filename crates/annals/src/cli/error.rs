@@ -1,13 +1,12 @@
 //! Why a verb failed, as one line.
 
-use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::outcome::Outcome;
 use crate::anchor::AnchorError;
-use crate::backfill::BackfillError;
+use crate::backfill::{BackfillError, whole_chain};
 use crate::compare::CompareError;
 use crate::config::ConfigError;
 use crate::export::ExportError;
@@ -63,7 +62,7 @@ pub(super) enum CliError {
     #[error("the report could not be written")]
     Output(#[source] io::Error),
     /// The server could not begin.
-    #[error("{address} cannot be listened on")]
+    #[error("{address} cannot be listened on: give another address with --listen, or end what listens there")]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -171,14 +170,7 @@ impl CliError {
 
     /// The whole chain of causes in one line.
     pub fn sentence(&self) -> String {
-        let mut sentence = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            sentence.push_str(": ");
-            sentence.push_str(&error.to_string());
-            cause = error.source();
-        }
-        sentence.replace('\n', " ")
+        whole_chain(self).replace('\n', " ")
     }
 
     /// Whether the reader of stdout went away, which is his to decide.

@@ -1,5 +1,6 @@
 //! Follows a network beside a server.
 
+mod heard;
 mod pins;
 
 use std::future::pending;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use annals_core::{ClassicPolicy, LedgerSeq, Network, Scope};
 use tokio::sync::oneshot;
 
+use self::heard::Heard;
 use super::error::CliError;
 use super::sources::{connect_rpc, open_lake};
 use super::{Archive, Context, missing_network};
@@ -19,6 +21,7 @@ use crate::clock::{Clock, Stop, StoppableClock};
 use crate::config::FollowChoice;
 use crate::disk;
 use crate::follow::{self, Confirm, Ended, FollowError, FollowJob, FollowOptions, FollowSources, Watch};
+use crate::readiness::{OwnFollower, Place};
 use crate::source::{Address, Timeouts};
 use crate::store::{Fence, Pin, Store, StoreError};
 
@@ -72,6 +75,7 @@ pub(super) struct Following {
     sources: FollowSources,
     options: FollowOptions,
     clock: Arc<dyn Clock>,
+    own: Arc<OwnFollower>,
 }
 
 impl Following {
@@ -102,28 +106,30 @@ impl Following {
         let database = store.database_path().to_owned();
         options.confirm = witnesses.can_confirm().then(|| confirming(witnesses, Arc::clone(&clock)));
         options.free_bytes = Arc::new(move || disk::free_bytes(&database).ok());
-        Ok(Self { job, store: Arc::new(store), sources, options, clock })
+        Ok(Self { job, store: Arc::new(store), sources, options, clock, own: Arc::default() })
     }
 
-    /// How many bytes of the disk are left free.
-    pub fn reserve_bytes(&self) -> u64 {
-        self.options.disk_reserve_bytes
+    /// The same place, whose network this follows.
+    pub fn in_place(&self, place: Place) -> Place {
+        let own_follower = Some(Arc::clone(&self.own));
+        Place { own_follower, reserve_bytes: self.options.disk_reserve_bytes, ..place }
     }
 
     /// Begins on a thread of its own.
     pub fn start(self, watch: Arc<dyn Watch>, stop: &Stop) -> io::Result<Follower> {
-        let Self { job, store, sources, options, clock } = self;
+        let Self { job, store, sources, options, clock, own } = self;
         let (tell, told) = oneshot::channel();
         let stop = stop.clone();
+        let heard = Heard { watch, own: Arc::clone(&own) };
         let work = move || {
-            let ended = follow::run(&job, &store, &sources, &options, &clock, &stop, watch.as_ref());
+            let ended = follow::run(&job, &store, &sources, &options, &clock, &stop, &heard);
             // Its connections are closed before the process ends.
             drop((store, sources));
             // Nobody waits for it where the process has ended without it.
             let _ = tell.send(ended);
         };
         std::thread::Builder::new().name("follow".to_owned()).spawn(work)?;
-        Ok(Follower { told, outcome: None })
+        Ok(Follower { told, outcome: None, own })
     }
 }
 
@@ -146,6 +152,7 @@ fn confirming(witnesses: Witnesses, clock: Arc<dyn Clock>) -> Confirm {
 pub(super) struct Follower {
     told: oneshot::Receiver<Result<Ended, FollowError>>,
     outcome: Option<Result<(), CliError>>,
+    own: Arc<OwnFollower>,
 }
 
 impl Follower {
@@ -158,6 +165,7 @@ impl Follower {
         let told = (&mut self.told).await.unwrap_or(Err(FollowError::Broken("the follower")));
         let outcome = told.map(|_| ()).map_err(CliError::from);
         if let Err(error) = &outcome {
+            self.own.has_failed(error.code());
             tracing::error!("following ended, and nothing new is stored: {} [{}]", error.sentence(), error.code());
         }
         self.outcome = Some(outcome);

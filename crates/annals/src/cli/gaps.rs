@@ -2,26 +2,19 @@
 
 use serde::Serialize;
 
+use super::Context;
 use super::error::CliError;
 use super::outcome::Outcome;
-use super::{Context, EXIT_CODES, Json};
 use crate::marks::{self, Hole};
 use crate::store::Store as _;
 
-const AFTER_HELP: &str = "\
+pub(super) const AFTER_HELP: &str = "\
 Examples:
   annals gaps
   annals gaps --json | jq '.gaps[] | select(.asked_for)'
 
 Lists everything that is missing between the start and the highest ledger that was asked for or is held, with the
 last failure where one is known. It ends with 1 when ledgers that were asked for are among it.";
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
-pub(super) struct Arguments {
-    #[command(flatten)]
-    pub json: Json,
-}
 
 #[derive(Debug, Serialize)]
 struct Report {

@@ -7,7 +7,7 @@ use super::follow_log::FollowLog;
 use super::following::{FollowPlan, Following, WatchMaker};
 use super::outcome::Outcome;
 use super::service::{self, Service};
-use super::{Context, EXIT_CODES, Json};
+use super::{Context, Json};
 use crate::config::{Flags, Key};
 
 const AFTER_HELP: &str = "\
@@ -26,13 +26,20 @@ With --rpc it takes every ledger as it closes, and works off what is missing bef
 endpoints still keep; the archive is made where there is none. Without, it reads beside a backfill in another process.
 The first line on stdout names the address; the API is described at /v1/openapi.json, /healthz tells whether the
 archive can be read and /readyz whether all is well, with what is not. What cannot be followed is refused before that. Where
-following fails later, it is logged, /readyz says so, readers are answered on, and the end is not 0.
+following fails later, it is logged, /readyz answers 503 with its code from then on, and readers are answered on; nothing
+new is stored until the server is started again.
 
-SIGTERM or SIGINT ends it with 0 and within 10 s, once the requests that run are answered; a ledger that was under way is
-stored whole or not at all. A second signal ends it at once.";
+SIGTERM or SIGINT ends it within 10 s, once the requests that run are answered; a ledger that was under way is stored whole
+or not at all. A second signal ends it at once.
+
+Exit codes:
+  0  ended by a signal, whatever state the archive is in: /readyz and `annals status` tell that
+  1  could not begin, or was ended at once by a second signal
+  2  usage
+  3  could not begin: something contradicts the chain";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
+#[command(after_help = AFTER_HELP)]
 pub(super) struct Arguments {
     /// Follow the network that the Stellar RPC at this address is of; may be repeated, the first that can serves
     #[arg(long, value_name = "URL")]

@@ -1,12 +1,13 @@
 //! One process that answers readers and, where it is to, follows a network: how it begins and how it ends.
 
 use std::future::pending;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -25,6 +26,8 @@ use crate::readiness::Place;
 /// How long the server and the follower may take to end once they are told to. Whatever hangs then is left behind: a
 /// commit is one transaction, so that nothing is half-written.
 const END_MAX: Duration = Duration::from_secs(8);
+/// How many connections wait to be accepted; more are refused.
+const CONNECTIONS_WAITING_MAX: u32 = 1024;
 /// How long reads that nobody waits for any more may go on once the server has ended.
 const READS_GRACE: Duration = Duration::from_secs(1);
 
@@ -47,10 +50,11 @@ impl Service {
         origins: AllowedOrigins,
     ) -> Result<Self, CliError> {
         let store = Arc::new(archive.open_reader()?);
-        let mut place = Place::of(&store);
-        if let Some((following, _)) = &following {
-            (place.follows, place.reserve_bytes) = (true, following.reserve_bytes());
-        }
+        let place = Place::of(&store);
+        let place = match &following {
+            Some((following, _)) => following.in_place(place),
+            None => place,
+        };
         let server = Server::new(store, archive.clock(), origins, Limits::default())?.in_place(place);
         Ok(Self { server, following })
     }
@@ -61,18 +65,8 @@ struct Listening {
     listening: String,
 }
 
-/// How a service ended.
-enum End {
-    /// As it should.
-    InOrder,
-    /// In order, and its follower had failed.
-    Failed(CliError),
-    /// At once, because it was asked to twice.
-    Hurried,
-}
-
-/// Prepares a service on a thread of its own, and runs it until a signal comes or its follower ends as it was told. A
-/// second signal ends it at once.
+/// Takes the port, prepares a service on a thread of its own, and runs it until a signal comes or its follower ends as it
+/// was told, whatever becomes of its follower otherwise. A second signal ends it at once, which is not all that was asked for.
 pub(super) fn run(
     address: SocketAddr,
     output: &Output,
@@ -80,25 +74,23 @@ pub(super) fn run(
 ) -> Result<Outcome, CliError> {
     let runtime = Runtime::new().map_err(|source| CliError::Listen { address, source })?;
     let ended = runtime.block_on(serve(address, output, prepare));
-    if matches!(ended, Ok(End::InOrder | End::Failed(_))) {
+    if matches!(ended, Ok(Outcome::Done)) {
         runtime.shutdown_timeout(READS_GRACE);
     } else {
         runtime.shutdown_background();
     }
-    match ended? {
-        End::InOrder => Ok(Outcome::Done),
-        End::Failed(error) => Err(error),
-        End::Hurried => Ok(Outcome::Incomplete),
-    }
+    ended
 }
 
 async fn serve(
     address: SocketAddr,
     output: &Output,
     prepare: impl FnOnce(&Stop) -> Result<Service, CliError> + Send + 'static,
-) -> Result<End, CliError> {
+) -> Result<Outcome, CliError> {
     // Asked for before anything is opened, so that a source that hangs keeps nobody from stopping this.
     let mut signals = Signals::listen().map_err(CliError::Signals)?;
+    let failed = |source| CliError::Listen { address, source };
+    let socket = bind(address).map_err(failed)?;
     let stop = Stop::new();
     let told = stop.clone();
     let Service { server, following } = tokio::select! {
@@ -107,12 +99,12 @@ async fn serve(
             Err(broken) => std::panic::resume_unwind(broken.into_panic()),
         },
         () = signals.next() => {
+            tracing::info!("stopping before anybody was answered");
             stop.stop();
-            return Ok(End::InOrder);
+            return Ok(Outcome::Done);
         }
     };
-    let failed = |source| CliError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let listener = socket.listen(CONNECTIONS_WAITING_MAX).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     if output.is_json() {
         output.object(&Listening { listening: bound.to_string() })?;
@@ -151,10 +143,22 @@ async fn serve(
         }
         () = signals.next() => {
             tracing::warn!("ending at once");
-            return Ok(End::Hurried);
+            return Ok(Outcome::Incomplete);
         }
     }
-    Ok(follower.and_then(Follower::failure).map_or(End::InOrder, End::Failed))
+    if let Some(error) = follower.and_then(Follower::failure) {
+        tracing::warn!("following had failed before the stop: {} [{}]", error.sentence(), error.code());
+    }
+    Ok(Outcome::Done)
+}
+
+/// Takes a port without opening it, so that what cannot be listened on is told before anything is made.
+fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // What a process before left half-closed on the port keeps nobody from it.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
 }
 
 async fn ended_in_order(follower: &mut Option<Follower>) {
@@ -171,7 +175,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn listen() -> std::io::Result<Self> {
+    fn listen() -> io::Result<Self> {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 

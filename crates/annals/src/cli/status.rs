@@ -8,16 +8,16 @@ mod storage;
 
 use self::follower::Follower;
 use self::storage::Storage;
+use super::Context;
 use super::error::CliError;
 use super::outcome::Outcome;
 use super::output::{few, grouped};
-use super::{Context, EXIT_CODES, Json};
 use crate::anchor::{ChainFooting, Foothold};
 use crate::marks::{self, Hole, Marks};
 use crate::readiness::{Part, Place, Readiness};
 use crate::store::{SqliteStore, Store as _};
 
-const AFTER_HELP: &str = "\
+pub(super) const AFTER_HELP: &str = "\
 Examples:
   annals status
   annals status --json | jq .ingested_through
@@ -33,13 +33,6 @@ last told whoever follows it, and lag_seconds how long ago ingested_through clos
 and what is free; bytes_a_day is what a ledger takes on average times the ledgers of a day as they close now, and null
 with less than 1000 ledgers, in which what the database takes of itself would count.
 A report ends with 0, whatever it says; `annals gaps` ends with 1 when ledgers that were asked for are missing.";
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
-pub(super) struct Arguments {
-    #[command(flatten)]
-    pub json: Json,
-}
 
 #[derive(Debug, Serialize)]
 struct Report {

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use super::error::CliError;
 use super::outcome::Outcome;
 use super::output::{few, grouped};
-use super::{Context, EXIT_CODES, Json, progress};
+use super::{Context, progress};
 use crate::verify;
 
-const AFTER_HELP: &str = "\
+pub(super) const AFTER_HELP: &str = "\
 Examples:
   annals verify
   annals verify --json
@@ -22,13 +22,6 @@ What does not hold is told on stderr, one line each, and the exit code is 3.
 With --json the last line on stdout is
 {ledgers, events, committed, rewritten, uncommitted, unverified, undigested, uncompared, chains, faults, faults_found},
 where chains tells of each run of ledgers that link what vouches for it beside the source, and up to which ledger.";
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]
-pub(super) struct Arguments {
-    #[command(flatten)]
-    pub json: Json,
-}
 
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let store = context.open_reader()?;

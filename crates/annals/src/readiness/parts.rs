@@ -1,7 +1,9 @@
 //! What is said of each part, and from when on.
 
-use super::{Cadence, Part, Surroundings};
-use crate::store::{DISK_NEARLY_FULL, FollowStateName, Freshness, Gap, INCIDENT_OPEN, Status, UNKNOWN_PROTOCOL};
+use super::{Cadence, OwnState, Part, Surroundings};
+use crate::store::{
+    DISK_FULL, DISK_NEARLY_FULL, FollowStateName, Freshness, Gap, INCIDENT_OPEN, Status, UNKNOWN_PROTOCOL,
+};
 
 pub(super) const DATABASE: &str = "database";
 const WRITER: &str = "writer";
@@ -41,24 +43,41 @@ const USUAL_LEDGER_MS: u64 = 5_000;
 
 const _: () = assert!(TIP_STUCK_MIN_MS <= TIP_STUCK_MAX_MS);
 
-/// What a follower says that has not ended in order.
-fn follower(status: &Status) -> Option<&Freshness> {
-    status.freshness.as_ref().filter(|said| said.state != FollowStateName::Stopped)
+/// Whether the follower of this process has failed, so that what it said last says nothing any more.
+fn has_failed(around: &Surroundings) -> bool {
+    matches!(around.own_follower, Some(OwnState::Failed(_)))
+}
+
+/// What a follower says that has neither ended in order nor failed.
+fn follower<'a>(status: &'a Status, around: &Surroundings) -> Option<&'a Freshness> {
+    let said = status.freshness.as_ref()?;
+    (said.state != FollowStateName::Stopped && !has_failed(around)).then_some(said)
+}
+
+/// The same where it waits for nothing but a source: else it asks none, or nobody can tell what it was answered.
+fn asker<'a>(status: &'a Status, around: &Surroundings) -> Option<&'a Freshness> {
+    let others = [UNKNOWN_PROTOCOL, DISK_FULL, DISK_NEARLY_FULL, INCIDENT_OPEN];
+    let waits_for_other = waits_for(status, around).is_some_and(|code| others.contains(&code));
+    follower(status, around).filter(|_| !waits_for_other)
 }
 
 /// Whether the network is followed, or is to be.
 fn is_followed(status: &Status, around: &Surroundings) -> bool {
-    around.follows || follower(status).is_some()
+    around.own_follower.is_some() || follower(status, around).is_some()
 }
 
 /// The code of what a follower waits for.
-fn waits_for(said: &Freshness) -> Option<&str> {
+fn waits_for<'a>(status: &'a Status, around: &Surroundings) -> Option<&'a str> {
+    if around.own_follower == Some(OwnState::DiskFull) {
+        return Some(DISK_FULL);
+    }
+    let said = follower(status, around)?;
     if said.state == FollowStateName::Waiting { said.code.as_deref() } else { None }
 }
 
-/// Whether a follower waits for something else than a source, and so asks none.
-fn asks_nobody(said: &Freshness) -> bool {
-    waits_for(said).is_some_and(|code| [UNKNOWN_PROTOCOL, DISK_NEARLY_FULL, INCIDENT_OPEN].contains(&code))
+/// Whether this process is to fill the archive and has no right to.
+fn lacks_rights(around: &Surroundings) -> bool {
+    around.own_follower.is_some() && !around.is_writable
 }
 
 fn seconds(ms: u64) -> u64 {
@@ -66,7 +85,7 @@ fn seconds(ms: u64) -> u64 {
 }
 
 pub(super) fn database(around: &Surroundings) -> Part {
-    if around.follows && !around.is_writable {
+    if lacks_rights(around) {
         let message = "the archive is to be filled and cannot be written: give this user the right to write its files, \
                        on a file system that is not mounted for reading alone";
         return Part::failing(DATABASE, "DATABASE_READ_ONLY", message);
@@ -75,10 +94,21 @@ pub(super) fn database(around: &Surroundings) -> Part {
 }
 
 pub(super) fn writer(status: &Status, around: &Surroundings) -> Part {
-    let Some(said) = follower(status) else {
-        if around.follows {
-            let message = "this process is to follow the network and does not: its log says why";
-            return Part::failing(WRITER, "WRITER_DEAD", message);
+    match around.own_follower {
+        Some(OwnState::Failed(code)) => {
+            let message = "following has failed, and nothing new is stored: put right what the log of this server says of \
+                           it, and start the server again";
+            return Part::failing(WRITER, code, message);
+        }
+        // That it says nothing is the disk's fault.
+        Some(OwnState::DiskFull) => return Part::ok(WRITER),
+        _ => {}
+    }
+    let Some(said) = follower(status, around) else {
+        if around.own_follower.is_some() {
+            let message = "this process is to follow the network and has not said yet that it does: wait a moment, and see \
+                           that the archive can be written if this stays";
+            return Part::failing(WRITER, "WRITER_SILENT", message);
         }
         return Part::off(WRITER);
     };
@@ -94,7 +124,8 @@ pub(super) fn writer(status: &Status, around: &Surroundings) -> Part {
     let silent_ms = around.now_ms.saturating_sub(said.heartbeat_ms);
     if silent_ms > WRITER_DEAD_MS {
         let message = format!(
-            "whoever followed the network has said nothing for {} s and did not end in order: start it again",
+            "whoever followed the network has said nothing for {} s and did not end in order: start it again, or make \
+             room if it runs and its disk is full",
             seconds(silent_ms)
         );
         return Part::failing(WRITER, "WRITER_DEAD", message);
@@ -103,7 +134,7 @@ pub(super) fn writer(status: &Status, around: &Surroundings) -> Part {
 }
 
 pub(super) fn source(status: &Status, around: &Surroundings) -> Part {
-    let Some(said) = follower(status).filter(|said| !asks_nobody(said)) else { return Part::off(SOURCE) };
+    let Some(said) = asker(status, around) else { return Part::off(SOURCE) };
     let Some(answered_ms) = said.source_answered_ms else {
         let message = "no source has answered yet: see that the given addresses are right and can be reached";
         return Part::failing(SOURCE, "SOURCE_HUNG", message);
@@ -136,7 +167,7 @@ fn tolerated_ledgers(cadence: Option<Cadence>) -> u64 {
 }
 
 pub(super) fn tip(status: &Status, around: &Surroundings) -> Part {
-    let Some(said) = follower(status).filter(|said| !asks_nobody(said)) else { return Part::off(TIP) };
+    let Some(said) = asker(status, around) else { return Part::off(TIP) };
     let Some(tip) = said.tip else {
         return Part::degraded(TIP, "TIP_UNKNOWN", "no source has said yet which ledger is the network's last");
     };
@@ -156,7 +187,11 @@ pub(super) fn tip(status: &Status, around: &Surroundings) -> Part {
     let idle_ms = status.grown_ms.map(|grown_ms| now_ms.saturating_sub(grown_ms));
     if is_behind && idle_ms.is_none_or(|idle_ms| idle_ms > NOT_GROWING_MS) {
         let since = idle_ms.map_or("yet".to_owned(), |idle_ms| format!("for {} s", seconds(idle_ms)));
-        let message = format!("the tip is ledger {ledger}, and nothing new was stored {since}: the log says why");
+        let why = waits_for(status, around).map_or_else(
+            || "no source gives what can be stored; name another one beside it if this stays".to_owned(),
+            |code| format!("the follower waits ({code}), and `annals status` says for what"),
+        );
+        let message = format!("the tip is ledger {ledger}, and nothing new was stored {since}: {why}");
         return Part::failing(TIP, "NOT_GROWING", message);
     }
     let ahead_ms = tip.closed_ms.map_or(0, |closed_ms| closed_ms.saturating_sub(now_ms));
@@ -182,9 +217,14 @@ pub(super) fn tip(status: &Status, around: &Surroundings) -> Part {
 }
 
 pub(super) fn disk(status: &Status, around: &Surroundings) -> Part {
-    let waits = follower(status).and_then(waits_for) == Some(DISK_NEARLY_FULL);
+    let waits_for = waits_for(status, around);
+    if waits_for == Some(DISK_FULL) {
+        let message =
+            "the disk where the archive lies is full, and nothing is stored: make room, and it goes on by itself";
+        return Part::failing(DISK, DISK_FULL, message);
+    }
     let is_low = around.free_bytes.is_some_and(|free| free < around.reserve_bytes);
-    if waits || is_low {
+    if waits_for == Some(DISK_NEARLY_FULL) || is_low {
         let message = "little space is left where the archive lies: make room, or move it to a larger disk";
         // Nobody fills an archive that only answers readers.
         return if is_followed(status, around) {
@@ -200,6 +240,13 @@ pub(super) fn gaps(status: &Status, around: &Surroundings) -> Part {
     // What a follower asked for above the highest ledger is just about to come; the tip tells whether it does.
     let is_ahead = |gap: &Gap| is_followed(status, around) && Some(gap.range.from_inclusive()) > status.latest_ledger;
     let open: Vec<&Gap> = status.gaps.iter().filter(|gap| !is_ahead(gap)).collect();
+    if has_failed(around) || lacks_rights(around) || waits_for(status, around) == Some(DISK_FULL) {
+        let message = format!(
+            "nothing can be stored, so that nobody can tell what is missing by now; {} gaps were open before",
+            open.len()
+        );
+        return Part::degraded(GAPS, "GAPS_UNKNOWN", message);
+    }
     let Some(first) = open.iter().map(|gap| gap.range).min() else { return Part::ok(GAPS) };
     let (from, to) = (first.from_inclusive(), first.to_inclusive());
     let message =
@@ -220,10 +267,11 @@ pub(super) fn incidents(status: &Status) -> Part {
 }
 
 pub(super) fn protocol(status: &Status, around: &Surroundings) -> Part {
-    let Some(said) = follower(status) else {
-        return if around.follows { Part::ok(PROTOCOL) } else { Part::off(PROTOCOL) };
+    let Some(said) = follower(status, around) else {
+        let is_to_come = around.own_follower.is_some() && !has_failed(around);
+        return if is_to_come { Part::ok(PROTOCOL) } else { Part::off(PROTOCOL) };
     };
-    if waits_for(said) == Some(UNKNOWN_PROTOCOL) {
+    if waits_for(status, around) == Some(UNKNOWN_PROTOCOL) {
         let message = "the network goes by a protocol that this version does not read, and nothing is stored: install a \
                        newer version";
         return Part::failing(PROTOCOL, UNKNOWN_PROTOCOL, message);

@@ -1,8 +1,9 @@
 //! Where an archive lies, and what that place says.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::{Cadence, Readiness, Surroundings};
+use super::{Cadence, OwnFollower, Readiness, Surroundings};
 use crate::disk;
 use crate::store::{SqliteStore, Status, Store, StoreError};
 
@@ -11,8 +12,8 @@ use crate::store::{SqliteStore, Status, Store, StoreError};
 pub struct Place {
     /// The database's file; none where it is no file of this machine.
     pub database: Option<PathBuf>,
-    /// Whether it is this process that is to follow the network.
-    pub follows: bool,
+    /// The follower of this process; none where it is not this process that is to follow the network.
+    pub own_follower: Option<Arc<OwnFollower>>,
     /// Below how many free bytes the disk is nearly full.
     pub reserve_bytes: u64,
 }
@@ -27,7 +28,7 @@ impl Place {
     /// No place of this machine.
     #[must_use]
     pub fn nowhere() -> Self {
-        Self { database: None, follows: false, reserve_bytes: disk::RESERVE_BYTES }
+        Self { database: None, own_follower: None, reserve_bytes: disk::RESERVE_BYTES }
     }
 
     /// The bytes that are free there; none where nobody can tell.
@@ -43,7 +44,7 @@ impl Place {
     pub fn look(&self, store: &dyn Store, status: &Status, now_ms: u64) -> Result<Surroundings, StoreError> {
         Ok(Surroundings {
             now_ms,
-            follows: self.follows,
+            own_follower: self.own_follower.as_ref().map(|follower| follower.state()),
             is_writable: self.database.as_deref().is_none_or(disk::may_write),
             free_bytes: self.free_bytes(),
             reserve_bytes: self.reserve_bytes,

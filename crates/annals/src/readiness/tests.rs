@@ -52,7 +52,7 @@ fn well() -> Status {
 fn around() -> Surroundings {
     Surroundings {
         now_ms: NOW_MS,
-        follows: true,
+        own_follower: Some(OwnState::AsItSays),
         is_writable: true,
         free_bytes: Some(RESERVE),
         reserve_bytes: RESERVE,
@@ -180,6 +180,10 @@ fn the_whole_is_as_bad_as_its_worst_part_in_every_combination() {
             (chosen.change)(&mut status, &mut around);
             expected.push((*name, chosen.level, chosen.code));
         }
+        // The one part that another one keeps from being known.
+        if expected[0].2.is_some() {
+            expected[5] = ("gaps", Level::Degraded, Some("GAPS_UNKNOWN"));
+        }
         let readiness = Readiness::of(&status, &around);
         let parts: Vec<_> = readiness.parts.iter().map(|part| (part.name, part.status, part.code.as_deref())).collect();
         assert_eq!(parts, expected);
@@ -239,34 +243,105 @@ fn a_follower_that_ended_in_order_fails_nothing_unless_this_process_is_to_follow
         said(status).heartbeat_ms = 0;
         said(status).source_answered_ms = Some(0);
         tip(status).seen_ms = 0;
-        around.follows = false;
+        around.own_follower = None;
     };
     let idle = [off("writer"), off("source"), off("tip"), off("protocol")];
     assert_eq!(unwell(ended), idle);
     let never: Change = |status, around| {
         status.freshness = None;
-        around.follows = false;
+        around.own_follower = None;
         // Nobody fills it, so that it is no matter whether this process could.
         around.is_writable = false;
     };
     assert_eq!(unwell(never), idle);
-    let dead = ("writer", Level::Failing, "WRITER_DEAD".to_owned());
-    assert_eq!(unwell(|status, _| status.freshness = None), [dead.clone(), off("source"), off("tip")]);
+    let silent = ("writer", Level::Failing, "WRITER_SILENT".to_owned());
+    assert_eq!(unwell(|status, _| status.freshness = None), [silent.clone(), off("source"), off("tip")]);
     let not_begun = unwell(|status, _| said(status).state = FollowStateName::Stopped);
-    assert_eq!(not_begun, [dead, off("source"), off("tip")]);
+    assert_eq!(not_begun, [silent, off("source"), off("tip")]);
+}
+
+#[test]
+fn a_full_disk_is_told_by_whom_it_fills_however_old_the_archives_word_is() {
+    let full = [
+        off("source"),
+        off("tip"),
+        ("disk", Level::Failing, "DISK_FULL".to_owned()),
+        ("gaps", Level::Degraded, "GAPS_UNKNOWN".to_owned()),
+    ];
+    assert_eq!(unwell(|status, _| waits(status, "DISK_FULL")), full, "as another process reads it");
+    let unheard: [Change; 3] = [
+        |_, _| (),
+        |status, _| status.freshness = None,
+        |status, _| {
+            said(status).heartbeat_ms = 0;
+            said(status).source_answered_ms = Some(0);
+            tip(status).seen_ms = 0;
+        },
+    ];
+    for word in unheard {
+        let (mut status, mut around) = (well(), around());
+        word(&mut status, &mut around);
+        around.own_follower = Some(OwnState::DiskFull);
+        let readiness = Readiness::of(&status, &around);
+        let told = readiness.parts.into_iter().filter(|part| part.status != Level::Ok);
+        let told = told.map(|part| (part.name, part.status, part.code.unwrap_or_default().into_owned()));
+        assert_eq!(told.collect::<Vec<_>>(), full);
+    }
+}
+
+#[test]
+fn a_follower_that_failed_here_is_named_at_once_and_its_last_word_counts_no_more() {
+    let failed = unwell(|_, around| around.own_follower = Some(OwnState::Failed("STALE_FENCE")));
+    let writer = ("writer", Level::Failing, "STALE_FENCE".to_owned());
+    let gaps = ("gaps", Level::Degraded, "GAPS_UNKNOWN".to_owned());
+    assert_eq!(failed, [writer, off("source"), off("tip"), gaps, off("protocol")]);
+}
+
+#[test]
+fn a_disk_counts_as_full_until_something_is_stored_or_something_else_is_waited_for() {
+    use FollowStateName::{CatchingUp, Following, Waiting};
+    let own = OwnFollower::default();
+    assert_eq!(own.state(), OwnState::AsItSays);
+    let fill = || own.does(Waiting, Some("DISK_FULL"));
+    fill();
+    own.does(CatchingUp, None);
+    assert_eq!(own.state(), OwnState::DiskFull, "it only tries again");
+    own.has_stored();
+    assert_eq!(own.state(), OwnState::AsItSays);
+    for (doing, code) in [(Following, None), (Waiting, Some("DISK_NEARLY_FULL"))] {
+        fill();
+        own.does(doing, code);
+        assert_eq!(own.state(), OwnState::AsItSays, "{code:?}");
+    }
+    own.has_failed("DATABASE");
+    assert_eq!(own.state(), OwnState::Failed("DATABASE"));
+}
+
+#[test]
+fn whoever_is_behind_is_told_what_the_follower_waits_for() {
+    let (mut status, around) = (well(), around());
+    status.latest_ledger = Some(seq(TIP - 100));
+    status.grown_ms = Some(NOW_MS - NOT_GROWING_MS - 1);
+    let told = |status: &Status| {
+        let parts = Readiness::of(status, &around).parts;
+        parts.into_iter().find(|part| part.code.as_deref() == Some("NOT_GROWING")).unwrap().message.unwrap()
+    };
+    assert!(told(&status).contains("no source gives what can be stored"), "{}", told(&status));
+    waits(&mut status, "DOES_NOT_LINK");
+    assert!(told(&status).contains("the follower waits (DOES_NOT_LINK)"), "{}", told(&status));
 }
 
 #[test]
 fn readers_of_an_archive_that_nobody_fills_are_only_warned_of_a_full_disk() {
     let unfilled = unwell(|status, around| {
         status.freshness = None;
-        around.follows = false;
+        around.own_follower = None;
         around.free_bytes = Some(0);
     });
     assert!(unfilled.contains(&("disk", Level::Degraded, "DISK_NEARLY_FULL".to_owned())), "{unfilled:?}");
     let asked_ahead = unwell(|status, around| {
         status.freshness = None;
-        around.follows = false;
+        around.own_follower = None;
         status.gaps = vec![gap(TIP + 1, TIP + 5)];
     });
     assert!(asked_ahead.contains(&("gaps", Level::Degraded, "GAPS_OPEN".to_owned())), "{asked_ahead:?}");

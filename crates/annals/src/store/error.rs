@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use annals_core::{LedgerSeq, Position, RegistryError};
 
+use super::freshness::DISK_FULL;
+
 /// Why a store did not do what it was asked; nothing was written unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -36,7 +38,9 @@ pub enum StoreError {
         known: u32,
     },
     /// Another process writes to the archive.
-    #[error("another process is writing to the archive: stop it, or wait until it ends")]
+    #[error(
+        "another process is writing to the archive: wait until it ends, or stop it; a server that follows is stopped before, and started again after"
+    )]
     WriterBusy,
     /// The data folder or file cannot be written.
     #[error("{} cannot be written: check its owner and mode, or name another folder with --data-dir", path.display())]
@@ -61,7 +65,7 @@ pub enum StoreError {
     },
     /// The disk is full.
     #[error(
-        "the disk that holds the archive is full: make room and run the same command again; nothing stored was lost"
+        "the disk that holds the archive is full: make room, and a server that follows goes on by itself, any other command once it is run again; nothing stored was lost"
     )]
     Full,
     /// The archive is of another network.
@@ -207,7 +211,7 @@ impl StoreError {
             Self::ReadOnly { .. } => "READ_ONLY",
             Self::Unreadable { .. } => "UNREADABLE",
             Self::Replaced { .. } => "REPLACED",
-            Self::Full => "DISK_FULL",
+            Self::Full => DISK_FULL,
             Self::NetworkMismatch { .. } => "NETWORK_MISMATCH",
             Self::PolicyMismatch { .. } => "POLICY_MISMATCH",
             Self::PinContradicted { .. } => "PIN_CONTRADICTED",

@@ -4,7 +4,9 @@ use annals_core::LedgerSeq;
 
 /// The code of a [`FollowStateName::Waiting`] at a protocol version that this program does not decode.
 pub const UNKNOWN_PROTOCOL: &str = "UNKNOWN_PROTOCOL";
-/// The code of a [`FollowStateName::Waiting`] for free space.
+/// The code of a [`FollowStateName::Waiting`] for room on a disk that takes nothing more.
+pub const DISK_FULL: &str = "DISK_FULL";
+/// The code of a [`FollowStateName::Waiting`] for free space, of which some is left.
 pub const DISK_NEARLY_FULL: &str = "DISK_NEARLY_FULL";
 /// The code of a [`FollowStateName::Waiting`] for an operator who resolves an incident.
 pub const INCIDENT_OPEN: &str = "INCIDENT_OPEN";

@@ -28,6 +28,17 @@ pub enum Digested {
     Range(RangeDigest),
 }
 
+/// What one step of digesting blocks that are left over did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sealed {
+    /// How many blocks it digested.
+    pub blocks: u32,
+    /// How many events they hold.
+    pub events: u64,
+    /// How many blocks are left.
+    pub left: u64,
+}
+
 /// What one step of comparing kept digests with the stored events found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditedDigests {

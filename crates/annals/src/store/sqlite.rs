@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::store::{
     Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView,
     DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page,
-    PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
+    PageQuery, Plan, Reattributed, Request, Sealed, Status, Store, StoreError, StoredLedger,
 };
 
 mod anchors;
@@ -395,8 +395,8 @@ impl Store for SqliteStore {
         }))
     }
 
-    fn seal(&self, limit: u32, fence: Fence) -> Result<u32, StoreError> {
-        self.named(self.write_fenced(fence, |connection| history::seals::seal_left_over(connection, limit)))
+    fn seal(&self, limit: u32, fence: Fence) -> Result<Sealed, StoreError> {
+        self.named(self.write_fenced(fence, |connection| history::seals::seal(connection, limit)))
     }
 
     fn event(&self, position: Position) -> Result<EventLookup, StoreError> {

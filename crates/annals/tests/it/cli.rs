@@ -7,6 +7,7 @@ mod disk;
 mod exporting;
 pub mod fixture;
 mod help;
+mod migrating;
 mod proving;
 mod usage;
 mod verifying;

@@ -2,6 +2,7 @@
 
 mod demo;
 mod following;
+mod full_disk;
 mod process;
 mod refusals;
 mod stopping;

@@ -141,7 +141,7 @@ fn connect_writer(path: &Path, found: Found) -> Result<(Connection, u32), StoreE
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
     connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB)?;
     connection.set_prepared_statement_cache_capacity(128);
-    schema::migrate(&mut connection)?;
+    schema::migrate(&mut connection, before)?;
     Ok((connection, before))
 }
 

@@ -37,10 +37,19 @@ pub(super) fn refuse_older(found: u32) -> Result<(), StoreError> {
 }
 
 /// Applies what is missing, in one transaction: one at a time the migrator would apply a step and record it in
-/// two, and a process killed between them could never go on.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+/// two, and a process killed between them could never go on. Says so where there is an archive already, which `found`
+/// is the version of: a large one takes its time.
+pub(super) fn migrate(connection: &mut Connection, found: u32) -> Result<(), StoreError> {
+    let known = known();
+    let is_older = (1..known).contains(&found);
+    if is_older {
+        tracing::info!("bringing the archive from schema {found} to {known}: whoever stops that loses nothing");
+    }
     let runner = embedded::migrations::runner().set_grouped(true);
     runner.run(connection).map_err(|error| StoreError::Database(Box::new(error)))?;
+    if is_older {
+        tracing::info!("the archive has schema {known} now");
+    }
     Ok(())
 }
 
@@ -58,7 +67,7 @@ mod tests {
             assert!(name.starts_with(&format!("V{number:04}__")) && name.ends_with(".sql"), "{name}");
         }
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection).unwrap();
+        migrate(&mut connection, 0).unwrap();
         let applied: u32 =
             connection.query_row("SELECT count(*) FROM refinery_schema_history", [], |row| row.get(0)).unwrap();
         assert_eq!(applied as usize, names.len());

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex};
 use annals::store::{
     Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView,
     DigestAnswer, DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident,
-    JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Status, Store, StoreError, StoredLedger,
+    JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Sealed, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -151,7 +151,7 @@ impl Store for Fake {
         unreachable!("readers write nothing")
     }
 
-    fn seal(&self, _: u32, _: Fence) -> Result<u32, StoreError> {
+    fn seal(&self, _: u32, _: Fence) -> Result<Sealed, StoreError> {
         unreachable!("readers write nothing")
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use annals::api::Limits;
 use annals::clock::{Clock as _, SystemClock};
-use annals::readiness::Place;
+use annals::readiness::{OwnFollower, Place};
 use annals::store::{Fence, FollowStateName, Freshness, SeenTip, SqliteStore, Store};
 use annals_core::Scope;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::archive::Archive;
 use super::fake::{Fake, Mood};
 use super::server::{Local, Served, whole};
 use crate::binary::{Ran, annals, report};
-use crate::store::fixtures::{StandingClock, begin, close_time_ms, contract, full, request, seq};
+use crate::store::fixtures::{StandingClock, batch_of, begin, close_time_ms, contract, forked, full, request, seq};
 
 /// Within how many seconds whoever watches is told of each death.
 const TOLD_WITHIN: u64 = 65;
@@ -32,6 +32,7 @@ struct Followed {
     said: Freshness,
     ledger: u32,
     local: Local,
+    own: Arc<OwnFollower>,
     _folder: TempDir,
 }
 
@@ -45,13 +46,14 @@ impl Followed {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(StandingClock::default());
         let store = Arc::new(SqliteStore::create_or_open(folder.path(), clock.clone()).unwrap());
+        let own = Arc::<OwnFollower>::default();
         let fence = begin(store.as_ref(), 1, 99);
         store.commit(&full(1, 99), fence).unwrap();
         // The disk of whoever runs this is no matter.
-        let place = change(Place { follows: true, reserve_bytes: 0, ..Place::of(&store) });
-        let local = Local::in_place(store.clone(), clock.clone(), Limits::default(), place);
+        let place = Place { own_follower: Some(own.clone()), reserve_bytes: 0, ..Place::of(&store) };
+        let local = Local::in_place(store.clone(), clock.clone(), Limits::default(), change(place));
         let said = Freshness { state: FollowStateName::Following, ..Freshness::beginning(0) };
-        let mut followed = Self { clock, store, fence, said, ledger: 99, local, _folder: folder };
+        let mut followed = Self { clock, store, fence, said, ledger: 99, local, own, _folder: folder };
         followed.closes();
         followed
     }
@@ -189,6 +191,32 @@ fn i4_d_a_database_that_cannot_be_written_or_read_is_named() {
     let reply = local.get("/readyz");
     assert_eq!(reply.status, 503);
     assert!(unwell(&reply.json()).contains(&("database", "failing", "DATABASE_UNREADABLE")), "{reply:?}");
+}
+
+#[test]
+fn i4_g_what_the_follower_cannot_write_is_told_all_the_same() {
+    let followed = Followed::new();
+    followed.own.does(FollowStateName::Waiting, Some("DISK_FULL"));
+    let (status, json) = followed.readyz();
+    assert_eq!((status, &json["status"]), (503, &json!("failing")));
+    assert!(unwell(&json).contains(&("disk", "failing", "DISK_FULL")), "{json}");
+    assert!(json["parts"][4]["message"].as_str().unwrap().ends_with("make room, and it goes on by itself"), "{json}");
+    followed.own.has_stored();
+    assert_eq!(followed.readyz().1["status"], "ok");
+    followed.own.has_failed("STALE_FENCE");
+    let (status, json) = followed.readyz();
+    assert_eq!(status, 503);
+    assert!(unwell(&json).contains(&("writer", "failing", "STALE_FENCE")), "{json}");
+}
+
+#[test]
+fn an_incident_that_a_witness_records_is_told_before_the_follower_notices() {
+    let followed = Followed::new();
+    assert_eq!(followed.readyz().1["status"], "ok");
+    let contradicting = batch_of(Scope::All, vec![forked(100)]);
+    followed.store.commit(&contradicting, followed.fence).unwrap_err();
+    let (status, json) = followed.readyz();
+    assert_eq!((status, unwell(&json)), (503, vec![("incidents", "failing", "INCIDENT_OPEN")]), "{json}");
 }
 
 #[test]

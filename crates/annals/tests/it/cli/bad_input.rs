@@ -130,7 +130,14 @@ fn a_second_writer_is_told_at_once_and_readers_run_beside_the_first() {
     let fixture = Fixture::archive();
     let first = SqliteStore::open_writer(&fixture.data_dir(), Arc::new(SystemClock::new())).unwrap();
     fails(fixture.backfill(RANGE), 1, "WRITER_BUSY");
-    fails(Ran::of(annals(["migrate", "--data-dir"]).arg(fixture.data_dir())), 1, "WRITER_BUSY");
+    let contract = "CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA";
+    let declare = ["contracts", "declare", contract, "--kind", "wasm"];
+    for verb in [&declare[..], &["contracts", "add", contract], &["reattribute"], &["migrate"]] {
+        let ran = fails(Ran::of(annals(verb).arg("--data-dir").arg(fixture.data_dir())), 1, "WRITER_BUSY");
+        let what_to_do =
+            "wait until it ends, or stop it; a server that follows is stopped before, and started again after";
+        assert!(ran.stderr.contains(what_to_do), "{ran:?}");
+    }
     for verb in [&["status"][..], &["verify"], &["gaps"], &["incidents", "list"]] {
         report(verb, &fixture.data_dir()).ends_with(0);
     }

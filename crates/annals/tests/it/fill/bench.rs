@@ -12,7 +12,7 @@ use annals::source::{
 use annals::store::{
     Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView,
     DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page,
-    PageQuery, Pin, Plan, Reattributed, Request, SqliteStore, Status, Store, StoreError, StoredLedger,
+    PageQuery, Pin, Plan, Reattributed, Request, Sealed, SqliteStore, Status, Store, StoreError, StoredLedger,
 };
 use annals_core::chain::Neighbours;
 use annals_core::registry::Payload;
@@ -277,7 +277,7 @@ impl Store for WatchedStore {
         self.inner.declare(contract, fence)
     }
 
-    fn seal(&self, limit: u32, fence: Fence) -> Result<u32, StoreError> {
+    fn seal(&self, limit: u32, fence: Fence) -> Result<Sealed, StoreError> {
         self.inner.seal(limit, fence)
     }
 

@@ -81,8 +81,21 @@ impl Process {
     /// Waits until it listens.
     #[track_caller]
     pub fn listens(&self) -> SocketAddr {
-        let line = self.line();
-        line.strip_prefix("listening on http://").unwrap_or_else(|| panic!("{line}")).parse().unwrap()
+        self.try_listens().unwrap_or_else(|| panic!("it does not listen: {:?}", self.said()))
+    }
+
+    /// The same; none where it says something else first, or nothing more.
+    #[track_caller]
+    pub fn try_listens(&self) -> Option<SocketAddr> {
+        match self.stdout.recv_timeout(PATIENCE) {
+            Ok(line) => line.strip_prefix("listening on http://").map(|address| address.parse().unwrap()),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("it says nothing: {:?}", self.said()),
+        }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits for a line on stderr that holds `text`.

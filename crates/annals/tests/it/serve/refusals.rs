@@ -60,6 +60,21 @@ fn an_endpoint_that_is_none_or_of_another_network_is_refused() {
 }
 
 #[test]
+fn a_port_that_somebody_listens_on_is_refused_before_anything_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("archive");
+    let chain = network(7, 10);
+    let node = node(&chain);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let mut command = annals(["serve", "--listen", &address, "--network-passphrase", PASSPHRASE, "--data-dir"]);
+    command.arg(&data_dir).args(["--rpc", &node.url()]);
+    let line = refused(command, 1, "NOT_LISTENING", &data_dir);
+    assert!(line.contains(&format!("{address} cannot be listened on: give another address with --listen")), "{line}");
+    assert!(node.requests().is_empty(), "nobody is asked");
+}
+
+#[test]
 fn a_start_above_the_tip_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().join("archive");
@@ -166,7 +181,7 @@ fn a_second_writer_is_refused_at_once_and_the_first_goes_on() {
     let serving = Process::start(follower(&[&node.url()], folder.path(), &["--from", "100"]));
     let address = serving.listens();
     let line = refused_over(follower(&[&node.url()], folder.path(), &[]), 1, "WRITER_BUSY");
-    assert!(line.contains("another process is writing to the archive"), "{line}");
+    assert!(line.contains("a server that follows is stopped before, and started again after"), "{line}");
     wait_for_ledger(address, 109);
     assert_eq!(serving.ends_by("-TERM").code, Some(0));
     let holder = SqliteStore::open_writer(folder.path(), Arc::new(SystemClock::new())).unwrap();

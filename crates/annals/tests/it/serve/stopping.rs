@@ -5,9 +5,9 @@ use std::time::Duration;
 use annals_sim::{Misbehaviour, RpcServer, SimNetwork, When};
 use tempfile::TempDir;
 
-use super::process::{END_MAX, Process, follower, wait_for_ledger};
+use super::process::{END_MAX, Process, follower, wait_for, wait_for_ledger};
 use super::trickle::Trickle;
-use crate::api::client::{Connection, get};
+use crate::api::client::{Connection, Reply, get};
 use crate::binary::{export, report};
 use crate::cli::fixture::names;
 use crate::rpc::bench::{network, node, on};
@@ -74,6 +74,7 @@ fn a_source_that_hangs_at_the_start_is_left_behind_and_nothing_was_made() {
     assert!(scene.node.wait_for(super::process::PATIENCE, |seen| !seen.is_empty()));
     let ended = serving.ends_by("-INT");
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.iter().any(|line| line.contains("stopping before anybody was answered")), "{ended:?}");
     assert_eq!(names(scene.folder.path()), Vec::<String>::new());
 }
 
@@ -136,7 +137,7 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn where_following_fails_reads_go_on_and_the_end_is_not_0() {
+fn where_following_fails_it_is_told_at_once_and_reads_go_on_until_the_stop() {
     let mut scene = Scene::of(7, 10);
     let serving = scene.follower();
     let address = serving.listens();
@@ -148,8 +149,33 @@ fn where_following_fails_reads_go_on_and_the_end_is_not_0() {
     scene.network.close_next();
     let told = serving.says("following ended");
     assert!(told.contains("another writer has taken over the archive [STALE_FENCE]"), "{told}");
+    let ready = get(address, "/readyz");
+    assert_eq!(ready.status, 503);
+    let writer = &ready.json()["parts"][1];
+    assert_eq!((&writer["name"], &writer["code"]), (&"writer".into(), &"STALE_FENCE".into()), "{writer}");
     get(address, "/v1/health").answers();
     let ended = serving.ends_by("-TERM");
-    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(ended.code, Some(0), "a stop that was asked for is no failure: {ended:?}");
     assert!(ended.stderr.last().unwrap().ends_with("[STALE_FENCE]"), "{ended:?}");
+}
+
+#[test]
+fn a_server_that_waits_at_an_incident_or_never_stored_anything_ends_with_0_by_a_signal() {
+    let scene = Scene::of(8, 10);
+    scene.node.play(on(When::method("getLedgers"), Misbehaviour::Hang));
+    let empty = scene.follower();
+    get(empty.listens(), "/healthz").answers();
+    let ended = empty.ends_by("-INT");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+
+    scene.node.play(annals_sim::Script::new());
+    let first = scene.follower();
+    wait_for_ledger(first.listens(), FIRST + 9);
+    assert_eq!(first.ends_by("-TERM").code, Some(0));
+    scene.node.switch_to(network(9, 10).ledgers());
+    let contradicted = scene.follower();
+    let is_open = |reply: &Reply| String::from_utf8_lossy(&reply.body).contains("INCIDENT_OPEN");
+    wait_for(contradicted.listens(), "/readyz", is_open);
+    let ended = contradicted.ends_by("-TERM");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }

@@ -13,11 +13,11 @@ use annals_core::{
 use rusqlite::{Connection, OptionalExtension, Rows, params};
 
 use super::{OF_CONTRACT, out_of_order, toids};
-use crate::store::StoreError;
 use crate::store::sqlite::failure::damaged;
 use crate::store::sqlite::grants::Granted;
 use crate::store::sqlite::ranges;
 use crate::store::sqlite::state::ledger_seq;
+use crate::store::{Sealed, StoreError};
 
 /// How many blocks of those left over from before there were seals one commit takes.
 const LEFT_OVER_A_COMMIT: u32 = 2;
@@ -139,16 +139,24 @@ pub(in crate::store::sqlite) fn after_commit(
     Ok(())
 }
 
-/// Seals up to `limit` of the blocks that were left over; returns how many.
-pub(in crate::store::sqlite) fn seal_left_over(connection: &Connection, limit: u32) -> Result<u32, StoreError> {
+/// Seals up to `limit` of the blocks that were left over, and counts those that are still.
+pub(in crate::store::sqlite) fn seal(connection: &Connection, limit: u32) -> Result<Sealed, StoreError> {
+    let (blocks, events) = seal_left_over(connection, limit)?;
+    let left = "/* seals::seal */ SELECT coalesce(sum(to_block - from_block + 1), 0) FROM unsealed";
+    Ok(Sealed { blocks, events, left: connection.prepare_cached(left)?.query_row([], |row| row.get(0))? })
+}
+
+/// Seals up to `limit` of the blocks that were left over; returns how many, and how many events they hold.
+fn seal_left_over(connection: &Connection, limit: u32) -> Result<(u32, u64), StoreError> {
+    let mut events = 0;
     for done in 0..limit {
         let sql = "/* seals::seal_left_over */ SELECT scope_key, from_block, to_block FROM unsealed LIMIT 1";
         let row =
             |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?, row.get::<_, u32>(2)?));
         let Some((key, first, last)) = connection.prepare_cached(sql)?.query_row([], row).optional()? else {
-            return Ok(done);
+            return Ok((done, events));
         };
-        digest(connection, ranges::scope_key(&key)?, Blocks { first: last, last })?;
+        events += digest(connection, ranges::scope_key(&key)?, Blocks { first: last, last })?;
         // From the end, so that the rest keeps its key.
         let shrink = match first == last {
             true => "/* seals::seal_left_over */ DELETE FROM unsealed WHERE scope_key = ?1 AND from_block = ?2",
@@ -159,7 +167,7 @@ pub(in crate::store::sqlite) fn seal_left_over(connection: &Connection, limit: u
         };
         connection.prepare_cached(shrink)?.execute(params![key, first])?;
     }
-    Ok(limit)
+    Ok((limit, events))
 }
 
 /// The blocks of `range` that are sealed for `contract`, ascending and disjoint.
@@ -222,15 +230,18 @@ pub(super) fn read(
     Ok(true)
 }
 
-/// Digests whole blocks for the contracts of `key`.
-fn digest(connection: &Connection, key: ScopeKey, blocks: Blocks) -> Result<(), StoreError> {
+/// Digests whole blocks for the contracts of `key`; returns how many events they hold.
+fn digest(connection: &Connection, key: ScopeKey, blocks: Blocks) -> Result<u64, StoreError> {
     let sql = "/* seals::digest */ INSERT INTO history_digests VALUES (?1, ?2, ?3, ?4) \
                ON CONFLICT (contract_id, block) DO UPDATE SET events = excluded.events, digest = excluded.digest";
     let mut insert = connection.prepare_cached(sql)?;
+    let mut events = 0;
     digest_each(connection, key, blocks, |contract, part| {
+        events += part.events;
         insert.execute(params![contract.0, number_of(part.range.to_inclusive()), part.events, part.digest.0])?;
         Ok(())
-    })
+    })?;
+    Ok(events)
 }
 
 /// Gives `take` the digests of whole blocks for the contracts of `key`: block by block, and in each by contract.
