@@ -7,14 +7,19 @@
 
 mod archive;
 mod chain;
+mod deadline;
 mod http;
 mod judge;
 mod standing;
 
+use std::fmt;
+
 use annals_core::history_digest::cut;
-use annals_core::{ContractId, HistoryDigest, LedgerRange, LedgerSeq, Position};
+use annals_core::{Address, ContractId, HistoryDigest, LedgerRange, LedgerSeq, Position};
 
 pub use archive::{Archive, ArchiveFault, Incomplete, Marks, ShownEvent, ShownHeader, ShownProof, Whose, WindowDigest};
+pub use chain::Fork;
+pub use deadline::Deadline;
 pub use http::HttpArchive;
 pub use judge::{Kind, Reason};
 pub use standing::{ProofState, Standing};
@@ -75,8 +80,8 @@ impl<T> Both<T> {
 pub struct Asked {
     /// The contract.
     pub contract: ContractId,
-    /// Whether only one account's events of it are compared.
-    pub of_account: bool,
+    /// Whose events of it are compared; everybody's if left out.
+    pub account: Option<Address>,
     /// The first ledger; where both are gap-free from if left out.
     pub from: Option<LedgerSeq>,
     /// The last ledger; where both are gap-free up to if left out.
@@ -121,10 +126,10 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Lie {
     /// A digest is not that of its parts.
-    #[error("its digest of ledgers {0} does not follow from the parts that it gives beside it")]
+    #[error("its digest of {} does not follow from the parts that it gives beside it", Ledgers(*.0))]
     Digest(LedgerRange),
     /// A part has another digest once it is asked for alone.
-    #[error("its digest of ledgers {0} is another than it gave as a part of the whole")]
+    #[error("its digest of {} is another than it gave as a part of the whole", Ledgers(*.0))]
     Part(LedgerRange),
     /// The events of a ledger do not hash to the ledger's digest.
     #[error("the events that it shows in ledger {0} are not those of its own digest")]
@@ -132,6 +137,9 @@ pub enum Lie {
     /// Some of the account's events in a ledger are not among the contract's.
     #[error("the account's events that it shows in ledger {0} are not among the contract's events that it shows there")]
     Account(LedgerSeq),
+    /// One of the account's events in a ledger does not name the account.
+    #[error("an event that it shows as the account's in ledger {0} does not name the account")]
+    NotNamed(LedgerSeq),
     /// A header does not hash to the ledger's hash, is of another ledger, or is not the one that the proof hangs on.
     #[error("the header that it shows of ledger {0} is not that of the ledger, or not that of its own proof")]
     Header(LedgerSeq),
@@ -143,7 +151,7 @@ impl Lie {
     pub fn code(self) -> &'static str {
         match self {
             Self::Digest(_) => "BAD_DIGEST",
-            Self::Part(_) | Self::Events(_) | Self::Account(_) | Self::Header(_) => "INCONSISTENT",
+            Self::Part(_) | Self::Events(_) | Self::Account(_) | Self::NotNamed(_) | Self::Header(_) => "INCONSISTENT",
         }
     }
 }
@@ -178,6 +186,16 @@ pub enum CompareError {
     /// No ledgers are known to be gap-free in both.
     #[error("no ledger lies where both archives say that they are gap-free: name the ledgers by --from and --to")]
     NoCommonWindow,
+    /// What an archive says changes faster than it can be compared.
+    #[error(
+        "archive {} takes in ledgers or reads its events anew, and says another thing of the same ledgers each time it is \
+         asked: compare those that it is done with, by --to",
+        .side.name()
+    )]
+    Changing {
+        /// Which.
+        side: Side,
+    },
 }
 
 impl CompareError {
@@ -187,28 +205,38 @@ impl CompareError {
         match self {
             Self::Archive { fault, .. } => fault.code(),
             Self::NoCommonWindow => "NO_COMMON_WINDOW",
+            Self::Changing { .. } => "CHANGING",
         }
     }
 }
 
-/// Compares two archives. An archive may take in ledgers while it is asked, and then contradicts itself for a moment:
-/// that it does is told only when it does so twice in a row.
+/// Ledgers, as they are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ledgers(pub LedgerRange);
+
+impl fmt::Display for Ledgers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", if self.0.count() == 1 { "ledger" } else { "ledgers" }, self.0)
+    }
+}
+
+/// A comparison begins no more often because an archive took in ledgers meanwhile.
+const COMPARISONS_MAX: u32 = 3;
+
+/// Compares two archives. An archive may take in ledgers while it is asked. What it says of ledgers only ever grows, so
+/// that what it said before all other answers and says again after them was so throughout: a difference and a
+/// contradiction are told only of such, and else all is compared again.
 ///
 /// # Errors
 /// [`CompareError`].
 pub fn run(asked: &Asked, a: &dyn Archive, b: &dyn Archive) -> Result<Comparison, CompareError> {
     let pair = Pair { asked, archives: [a, b] };
-    let first = pair.compare()?;
-    if first.verdict.blames_one() { pair.compare() } else { Ok(first) }
-}
-
-impl Verdict {
-    /// Whether it says that an archive contradicts itself.
-    fn blames_one(&self) -> bool {
-        match self {
-            Self::Equal { .. } | Self::OtherNetwork(_) => false,
-            Self::Contradicts { .. } => true,
-            Self::Differ(difference) => difference.reason.blames_one(),
+    let mut comparisons = 1;
+    loop {
+        match pair.compare()? {
+            Ok(comparison) => return Ok(comparison),
+            Err(Changed(side)) if comparisons == COMPARISONS_MAX => return Err(CompareError::Changing { side }),
+            Err(Changed(_)) => comparisons += 1,
         }
     }
 }
@@ -223,7 +251,11 @@ struct Pair<'a> {
 enum Halt {
     Error(CompareError),
     Lie(Side, Lie),
+    Changed(Changed),
 }
+
+/// One of them says another thing than before.
+struct Changed(Side);
 
 impl From<CompareError> for Halt {
     fn from(error: CompareError) -> Self {
@@ -238,21 +270,22 @@ enum Found {
 }
 
 impl Pair<'_> {
-    fn compare(&self) -> Result<Comparison, CompareError> {
+    fn compare(&self) -> Result<Result<Comparison, Changed>, CompareError> {
         let marks = self.each(|_, archive| archive.marks())?;
         if let (Some(a), Some(b)) = (&marks.a.network, &marks.b.network)
             && a != b
         {
             let verdict = Verdict::OtherNetwork(Both { a: a.clone(), b: b.clone() });
-            return Ok(Comparison { window: None, verdict });
+            return Ok(Ok(Comparison { window: None, verdict }));
         }
         let window = self.window(&marks)?;
         let verdict = match self.verdict(window, &marks) {
             Ok(verdict) => verdict,
             Err(Halt::Lie(side, lie)) => Verdict::Contradicts { side, lie },
+            Err(Halt::Changed(changed)) => return Ok(Err(changed)),
             Err(Halt::Error(error)) => return Err(error),
         };
-        Ok(Comparison { window: Some(window), verdict })
+        Ok(Ok(Comparison { window: Some(window), verdict }))
     }
 
     fn verdict(&self, window: LedgerRange, marks: &Both<Marks>) -> Result<Verdict, Halt> {
@@ -262,7 +295,13 @@ impl Pair<'_> {
                 Ok(Verdict::Equal { events: a.events, digest: a.digest, incomplete })
             }
             Found::Ledger(ledger, digests) => {
-                Ok(Verdict::Differ(Box::new(judge::difference(self, ledger, &digests, marks)?)))
+                let difference = judge::difference(self, ledger, window, &digests, marks);
+                if let Ok(_) | Err(Halt::Lie(..)) = difference {
+                    for side in Side::BOTH {
+                        self.still(side, LedgerRange::single(ledger), digests.of(side))?;
+                    }
+                }
+                Ok(Verdict::Differ(Box::new(difference?)))
             }
         }
     }
@@ -289,6 +328,7 @@ impl Pair<'_> {
             let parts = self.digests(next)?;
             for side in Side::BOTH {
                 if parts.of(side).whole() != digests.of(side).part(next) {
+                    self.still(side, range, digests.of(side))?;
                     return Err(Halt::Lie(side, Lie::Part(next)));
                 }
             }
@@ -306,6 +346,12 @@ impl Pair<'_> {
             }
         }
         Ok(digests)
+    }
+
+    /// Sees that an archive says of a window what it said before.
+    fn still(&self, side: Side, window: LedgerRange, said: &WindowDigest) -> Result<(), Halt> {
+        let says = self.ask(side, |_, archive| archive.digest(window))?;
+        if says == *said { Ok(()) } else { Err(Halt::Changed(Changed(side))) }
     }
 
     /// Asks both.

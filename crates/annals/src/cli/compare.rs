@@ -1,5 +1,8 @@
 //! `annals compare`.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use annals_core::{Address as AccountId, ContractId, LedgerRange, LedgerSeq};
 use serde::Serialize;
 
@@ -8,11 +11,11 @@ use super::outcome::Outcome;
 use super::output::{Output, grouped};
 use super::{Context, Json};
 use crate::compare::{
-    self, Asked, Both, Comparison, Difference, HttpArchive, Incomplete, Kind, ProofState, Reason, Side, Standing,
-    Verdict,
+    self, Asked, Both, Comparison, Deadline, Difference, Fork, HttpArchive, Incomplete, Kind, Ledgers, ProofState,
+    Reason, Side, Standing, Verdict,
 };
 use crate::config::{Ends, parse_ends, parse_seq};
-use crate::source::{Address, AddressError, Timeouts};
+use crate::source::{Address, AddressError};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -24,12 +27,16 @@ Finds the first ledger in which two archives differ, in a few requests to each h
 says what differs, why, and which of them can prove its version. Without --from and --to those ledgers are compared
 that both say they are gap-free over. Neither archive is believed: digests must follow from their parts and from the
 events, and only what an archive's own proof proves is called proved. That digests are equal means that both archives
-say the same.
+say the same. An archive may take in ledgers meanwhile: a difference is told only where both say the same of its
+ledger again at the end.
 
 With --json the line on stdout is {contract_id, account, from_ledger, to_ledger, verdict, events, digest, ledger,
 position, difference, reason, a, b}: verdict is equal, undecided or different; reason is {code, message, archive}, its
 code GAP, WITHHELD, OTHER_BYTES, OTHER_CHAIN, OTHER_NETWORK, OTHER_ATTRIBUTION, UNCOMMITTED_DIFFERS, NOT_PROVABLE,
 BAD_DIGEST, INCONSISTENT or CANNOT_JUDGE; a and b are what each archive says of the ledger and can prove.
+
+Of several reasons the first is told: that an archive contradicts its own proof, that they hold two chains, that one
+proves its version, and only then that one says it is not complete (GAP).
 
 Exit codes:
   0  both hold the same, and say that they are complete over all of it
@@ -58,6 +65,9 @@ pub(super) struct Arguments {
     /// The last ledger
     #[arg(long, value_name = "LEDGER", value_parser = parse_seq)]
     to: Option<LedgerSeq>,
+    /// How long the comparison may take in all
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..))]
+    deadline: u32,
     #[command(flatten)]
     pub json: Json,
 }
@@ -76,12 +86,12 @@ impl Arguments {
             (Some(from), Some(to)) if from > to => {
                 Err(CliError::Usage("--from lies above --to: name the lower ledger first".to_owned()))
             }
-            _ => Ok(Asked { contract: self.contract, of_account: self.account.is_some(), from, to }),
+            _ => Ok(Asked { contract: self.contract, account: self.account, from, to }),
         }
     }
 
-    fn archive(&self, address: &Address) -> HttpArchive {
-        HttpArchive::new(address.clone(), Timeouts::default(), self.contract, self.account)
+    fn archive(&self, address: &Address, deadline: &Deadline) -> HttpArchive {
+        HttpArchive::new(address.clone(), self.contract, self.account, deadline.clone())
     }
 }
 
@@ -91,7 +101,8 @@ fn parse_address(text: &str) -> Result<Address, AddressError> {
 
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Result<Outcome, CliError> {
     let asked = arguments.asked()?;
-    let (a, b) = (arguments.archive(&arguments.a), arguments.archive(&arguments.b));
+    let deadline = Deadline::after(Duration::from_secs(arguments.deadline.into()), Arc::clone(&context.clock));
+    let (a, b) = (arguments.archive(&arguments.a, &deadline), arguments.archive(&arguments.b, &deadline));
     let comparison = compare::run(&asked, &a, &b)?;
     let judged = Judged::of(&comparison.verdict);
     if context.output.is_json() {
@@ -174,7 +185,7 @@ struct ArchiveReport {
     url: String,
     complete: Option<bool>,
     incomplete_reason: Option<String>,
-    missing: Option<Ledgers>,
+    missing: Option<ReportedLedgers>,
     events: Option<u64>,
     digest: Option<String>,
     ledger_hash: Option<String>,
@@ -183,7 +194,7 @@ struct ArchiveReport {
 }
 
 #[derive(Debug, Serialize)]
-struct Ledgers {
+struct ReportedLedgers {
     from: u32,
     to: u32,
 }
@@ -242,7 +253,8 @@ impl ArchiveReport {
             _ => standing.map(|standing| &standing.incomplete),
         };
         let lacks = incomplete.and_then(Option::as_ref);
-        let range = |range: LedgerRange| Ledgers { from: range.from_inclusive().get(), to: range.to_inclusive().get() };
+        let range =
+            |range: LedgerRange| ReportedLedgers { from: range.from_inclusive().get(), to: range.to_inclusive().get() };
         Self {
             url: address.to_string(),
             complete: incomplete.map(Option::is_none),
@@ -275,7 +287,7 @@ fn tell(arguments: &Arguments, comparison: &Comparison, output: &Output) -> Resu
         Some(account) => format!("{account} in {}", arguments.contract),
         None => arguments.contract.to_string(),
     };
-    let window = comparison.window.map_or_else(String::new, |window| format!("ledgers {window}"));
+    let window = comparison.window.map_or_else(String::new, |window| Ledgers(window).to_string());
     let why = Why::of(&comparison.verdict).map_or_else(String::new, |why| format!("{} [{}]", why.message, why.code));
     match &comparison.verdict {
         Verdict::Equal { events, digest, incomplete } => {
@@ -299,8 +311,8 @@ fn tell(arguments: &Arguments, comparison: &Comparison, output: &Output) -> Resu
             let first = format!("of {subject} in {window}, ledger {ledger} is the first that differs: {what}");
             output.line(format_args!("different: {first}"))?;
             output.line(format_args!("  {why}"))?;
-            if let Reason::OtherChain { hashes, .. } = &difference.reason {
-                output.line(format_args!("  ledger {ledger} is {} in A, {} in B", hashes.a, hashes.b))?;
+            if let Reason::OtherChain(Fork { differs_from, hashes, .. }) = &difference.reason {
+                output.line(format_args!("  ledger {differs_from} is {} in A, {} in B", hashes.a, hashes.b))?;
             }
             for (side, address) in sides(arguments) {
                 let standing = standing_words(difference.standings.of(side));
@@ -317,7 +329,7 @@ fn sides(arguments: &Arguments) -> [(Side, &Address); 2] {
 
 fn words(lacks: &Incomplete) -> String {
     match lacks.missing {
-        Some(missing) => format!("{}, ledgers {missing} first", lacks.reason),
+        Some(missing) => format!("{}, {} first", lacks.reason, Ledgers(missing)),
         None => lacks.reason.clone(),
     }
 }

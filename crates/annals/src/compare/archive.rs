@@ -1,5 +1,7 @@
 //! What one of two archives is asked for. Nothing that it answers is believed.
 
+use std::time::Duration;
+
 use annals_core::history_digest::{Part, digest_of_parts};
 use annals_core::{HistoryDigest, LedgerHash, LedgerRange, LedgerSeq, Position, ProofClass};
 
@@ -58,6 +60,8 @@ pub struct Marks {
     pub first: Option<LedgerSeq>,
     /// Up to where it is gap-free.
     pub through: Option<LedgerSeq>,
+    /// The highest ledger that it holds, over gaps.
+    pub latest: Option<LedgerSeq>,
 }
 
 /// The digest of a window, as an archive gave it.
@@ -137,6 +141,29 @@ pub enum ArchiveFault {
     /// No answer came.
     #[error("it cannot be asked (see that its address is right and that its server runs)")]
     Unreachable(#[source] HttpFault),
+    /// An answer did not come whole in the time that a request is given.
+    #[error("it did not answer a request in time: ask whoever runs it, or compare fewer ledgers, by --from and --to")]
+    TimedOut,
+    /// The time for the whole comparison was over.
+    #[error("the comparison was not done with it in time: give it longer, by --deadline")]
+    Deadline,
+    /// It takes no requests for now, and asks for no wait that there is time for.
+    #[error("it takes no more requests for now, with status {status}{}: try again later", wait(.retry_after))]
+    Busy {
+        /// The status of its answer.
+        status: u16,
+        /// How long it asks to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The server failed.
+    #[error("it failed with status {status}: its log says why, ask whoever runs it")]
+    Failed {
+        /// The status of its answer.
+        status: u16,
+    },
+    /// The archive does not watch the contract.
+    #[error("it does not watch the contract: `annals contracts add` there, or ask another archive")]
+    UnknownContract,
     /// What came is not what an archive answers.
     #[error("it does not answer as an Annals does ({what}): give the address of `annals serve`, without /v1")]
     NotAnnals {
@@ -165,12 +192,22 @@ pub enum ArchiveFault {
         /// The code of its error.
         code: String,
     },
+    /// Its pages bring nothing new and never end.
+    #[error("its pages of the events in ledger {ledger} do not go on and do not end: ask whoever runs it")]
+    NoProgress {
+        /// The ledger.
+        ledger: LedgerSeq,
+    },
     /// The ledger holds more events than are read.
     #[error("it shows more events in ledger {ledger} than a ledger has room for: ask whoever runs it")]
     TooMany {
         /// The ledger.
         ledger: LedgerSeq,
     },
+}
+
+fn wait(asked: &Option<Duration>) -> String {
+    asked.map_or_else(String::new, |asked| format!(" (it asks to be left alone for {} s)", asked.as_secs()))
 }
 
 impl ArchiveFault {
@@ -183,7 +220,14 @@ impl ArchiveFault {
             Self::Older => "OLDER_ARCHIVE",
             Self::OtherDigest { .. } => "OTHER_DIGEST",
             Self::TooWide => "WINDOW_TOO_WIDE",
+            Self::TimedOut => "TIMED_OUT",
+            Self::Deadline => "DEADLINE",
+            Self::Busy { status: 429, .. } => "RATE_LIMITED",
+            Self::Busy { .. } => "OVERLOADED",
+            Self::Failed { .. } => "ARCHIVE_FAILED",
+            Self::UnknownContract => "UNKNOWN_CONTRACT",
             Self::Refused { .. } => "REFUSED",
+            Self::NoProgress { .. } => "NO_PROGRESS",
             Self::TooMany { .. } => "TOO_MANY_EVENTS",
         }
     }

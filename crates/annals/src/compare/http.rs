@@ -2,12 +2,15 @@
 
 mod answers;
 
+use std::time::Duration;
+
 use annals_core::bundle::BUNDLE_BYTES_MAX;
 use annals_core::{Address as AccountId, ContractId, LedgerRange, LedgerSeq};
 use serde::de::DeserializeOwned;
 
 use self::answers::{DigestAnswer, ErrorAnswer, EventsAnswer, HealthAnswer, LedgerAnswer};
 use super::archive::{Archive, ArchiveFault, Marks, ShownEvent, ShownHeader, ShownProof, Whose, WindowDigest};
+use super::deadline::Deadline;
 use crate::source::{Address, Answer, HttpClient, HttpFault, Timeouts};
 
 /// An answer of a few fields is no longer than this, bytes.
@@ -20,8 +23,16 @@ const PAGE_EVENTS: u32 = 1000;
 const LEDGER_PAGES_MAX: u32 = 200;
 /// No more events of one ledger are held, bytes of XDR.
 const LEDGER_BYTES_MAX: usize = 256 << 20;
+/// No more pages of one ledger are read that bring nothing and name a next one.
+const EMPTY_PAGES_MAX: u32 = 3;
 /// No longer code of a refusal is told.
 const CODE_LEN_MAX: usize = 40;
+/// No request takes longer.
+const REQUEST_MAX: Duration = Duration::from_secs(60);
+/// No request is repeated more often because the server asks to be left alone for a while.
+const WAITS_MAX: u32 = 5;
+/// A server that asks to be left alone for less is left alone for so long.
+const WAIT_MIN: Duration = Duration::from_secs(1);
 
 /// An archive at an address.
 #[derive(Debug)]
@@ -30,6 +41,7 @@ pub struct HttpArchive {
     address: Address,
     contract: ContractId,
     account: Option<AccountId>,
+    deadline: Deadline,
 }
 
 /// What came: what was asked for, or a refusal.
@@ -39,10 +51,10 @@ enum Came {
 }
 
 impl HttpArchive {
-    /// Asks nothing yet.
+    /// Asks nothing yet, and nothing after `deadline`.
     #[must_use]
-    pub fn new(address: Address, timeouts: Timeouts, contract: ContractId, account: Option<AccountId>) -> Self {
-        Self { client: HttpClient::new(timeouts), address, contract, account }
+    pub fn new(address: Address, contract: ContractId, account: Option<AccountId>, deadline: Deadline) -> Self {
+        Self { client: HttpClient::new(Timeouts::default()), address, contract, account, deadline }
     }
 
     /// The path of a route of the contract, or of the account.
@@ -55,20 +67,51 @@ impl HttpArchive {
 
     fn get(&self, path: &str, query: &str, bytes_max: u64) -> Result<Came, ArchiveFault> {
         let address = self.address.asking(path, query).map_err(|_| unlike("its cursor is none"))?;
-        let answer = self.client.get(&address, bytes_max).map_err(|fault| match fault {
+        let mut waits = 0;
+        loop {
+            let answer = self.request(&address, bytes_max)?;
+            match answer.status {
+                200 => return Ok(Came::Body(answer.body)),
+                429 | 503 => {
+                    let asked = answer.retry_after(self.deadline.now_unix_ms());
+                    let waited = waits < WAITS_MAX && asked.is_some_and(|wait| self.deadline.wait(wait.max(WAIT_MIN)));
+                    if !waited {
+                        return Err(ArchiveFault::Busy { status: answer.status, retry_after: asked });
+                    }
+                    waits += 1;
+                }
+                status @ 500.. => return Err(ArchiveFault::Failed { status }),
+                _ => return refusal(&answer),
+            }
+        }
+    }
+
+    /// Asks once, for no longer than the deadline leaves.
+    fn request(&self, address: &Address, bytes_max: u64) -> Result<Answer, ArchiveFault> {
+        let left = self.deadline.left().ok_or(ArchiveFault::Deadline)?;
+        self.client.get_within(address, bytes_max, left.min(REQUEST_MAX)).map_err(|fault| match fault {
             HttpFault::TooLarge { .. } => unlike("an answer is too long"),
             HttpFault::NotHttp(_) => unlike("it does not speak HTTP"),
+            _ if self.deadline.left().is_none() => ArchiveFault::Deadline,
+            HttpFault::TimedOut => ArchiveFault::TimedOut,
             fault => ArchiveFault::Unreachable(fault),
-        })?;
-        if answer.status == 200 { Ok(Came::Body(answer.body)) } else { refusal(&answer) }
+        })
     }
 
     /// Reads an answer that has to come.
     fn read<T: DeserializeOwned>(&self, path: &str, query: &str, bytes_max: u64) -> Result<T, ArchiveFault> {
         match self.get(path, query, bytes_max)? {
             Came::Body(body) => parse(&body),
-            Came::Refusal { status, code } => Err(ArchiveFault::Refused { status, code }),
+            Came::Refusal { status, code } => Err(refused(status, code)),
         }
+    }
+}
+
+/// What a refusal of something that has to come is.
+fn refused(status: u16, code: String) -> ArchiveFault {
+    match code.as_str() {
+        "UNKNOWN_CONTRACT" => ArchiveFault::UnknownContract,
+        _ => ArchiveFault::Refused { status, code },
     }
 }
 
@@ -95,7 +138,12 @@ fn unlike(what: &'static str) -> ArchiveFault {
 impl Archive for HttpArchive {
     fn marks(&self) -> Result<Marks, ArchiveFault> {
         let query = format!("contract_id={}", self.contract);
-        self.read::<HealthAnswer>("v1/health", &query, ANSWER_BYTES_MAX)?.into_marks()
+        match self.get("v1/health", &query, ANSWER_BYTES_MAX)? {
+            Came::Body(body) => parse::<HealthAnswer>(&body)?.into_marks(),
+            // Every version has this route.
+            Came::Refusal { status: 404, code } if code == "NOT_FOUND" => Err(unlike("it has no /v1/health")),
+            Came::Refusal { status, code } => Err(refused(status, code)),
+        }
     }
 
     fn digest(&self, window: LedgerRange) -> Result<WindowDigest, ArchiveFault> {
@@ -105,7 +153,7 @@ impl Archive for HttpArchive {
             // No route is refused like that by a server that has it.
             Came::Refusal { status: 404, code } if code == "NOT_FOUND" => Err(ArchiveFault::Older),
             Came::Refusal { code, .. } if code == "WINDOW_TOO_WIDE" => Err(ArchiveFault::TooWide),
-            Came::Refusal { status, code } => Err(ArchiveFault::Refused { status, code }),
+            Came::Refusal { status, code } => Err(refused(status, code)),
         }
     }
 
@@ -114,13 +162,19 @@ impl Archive for HttpArchive {
         let first = format!("{}&limit={PAGE_EVENTS}", in_window(LedgerRange::single(ledger)));
         let mut query = first.clone();
         let mut events: Vec<ShownEvent> = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut empty) = (0, 0);
         for _ in 0..LEDGER_PAGES_MAX {
             let page: EventsAnswer = self.read(&path, &query, PAGE_BYTES_MAX)?;
             let (shown, cursor) = page.into_events()?;
+            empty += u32::from(shown.is_empty());
+            let last = events.last().map(|event| event.position);
+            let goes_on = shown.first().is_none_or(|first| Some(first.position) > last);
             bytes += shown.iter().map(|event| event.xdr.len()).sum::<usize>();
             events.extend(shown);
             let Some(cursor) = cursor else { return Ok(events) };
+            if !goes_on || empty > EMPTY_PAGES_MAX {
+                return Err(ArchiveFault::NoProgress { ledger });
+            }
             if bytes > LEDGER_BYTES_MAX {
                 break;
             }
@@ -134,7 +188,7 @@ impl Archive for HttpArchive {
         match self.get(&format!("v1/ledgers/{ledger}"), "", ANSWER_BYTES_MAX)? {
             Came::Body(body) => parse::<LedgerAnswer>(&body)?.into_header().map(Some),
             Came::Refusal { status: 404, .. } => Ok(None),
-            Came::Refusal { status, code } => Err(ArchiveFault::Refused { status, code }),
+            Came::Refusal { status, code } => Err(refused(status, code)),
         }
     }
 
@@ -143,7 +197,7 @@ impl Archive for HttpArchive {
         match self.get(&format!("v1/ledgers/{ledger}/proof"), &query, BUNDLE_BYTES_MAX as u64)? {
             Came::Body(body) => Ok(ShownProof::Bundle(body)),
             Came::Refusal { status: 404, code } => Ok(ShownProof::Absent(code)),
-            Came::Refusal { status, code } => Err(ArchiveFault::Refused { status, code }),
+            Came::Refusal { status, code } => Err(refused(status, code)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why two archives differ in a ledger.
 
-use annals_core::{LedgerHash, LedgerSeq, Position, ProofClass, Stage};
+use annals_core::{IncompleteReason, LedgerRange, LedgerSeq, Position, ProofClass, Stage};
 
 use super::chain::{self, Fork};
 use super::standing::{self, ProvedEvents, Standing};
@@ -31,12 +31,20 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The one that lacks the event says that it is not complete over the ledger.
-    #[error("{} lacks the event and says that it is not complete over the ledger: {reason}", .side.name())]
+    #[error(
+        "{} lacks event {position}{} and says that it is not complete over the ledger: {reason}",
+        .side.name(),
+        who_lists(*.side, .listed)
+    )]
     Gap {
         /// Which.
         side: Side,
+        /// The event.
+        position: Position,
         /// Its word for why.
         reason: String,
+        /// Whose proof of the ledger lists the event.
+        listed: Both<bool>,
     },
     /// One of them does not show an event that its own proof lists.
     #[error("{} withholds event {position}: its own proof of the ledger lists it", .side.name())]
@@ -63,13 +71,8 @@ pub enum Reason {
         position: Position,
     },
     /// They hold two chains.
-    #[error("they hold two chains: ledger {} has two hashes{}", .fork.differs_from, through(.fork))]
-    OtherChain {
-        /// Where the chains part.
-        fork: Fork,
-        /// The ledger's hash in each.
-        hashes: Both<LedgerHash>,
-    },
+    #[error("they hold two chains: ledger {} has two hashes{}", .0.differs_from, through(.0))]
+    OtherChain(Fork),
     /// The protocol commits to no such event.
     #[error("the protocol commits to no such event, so that neither can prove its version")]
     UncommittedDiffers,
@@ -89,11 +92,19 @@ pub enum Reason {
     CannotJudge,
 }
 
+fn who_lists(side: Side, listed: &Both<bool>) -> String {
+    match (*listed.of(side), *listed.of(side.other())) {
+        (true, _) => ", which its own proof of the ledger lists,".to_owned(),
+        (false, true) => format!(", which {} proves,", side.other().name()),
+        (false, false) => String::new(),
+    }
+}
+
 fn through(fork: &Fork) -> String {
     match fork.same_through {
         Some(same) if same.next() == Some(fork.differs_from) => ", the first that differs".to_owned(),
-        Some(same) => format!(", ledger {same} one, and between them one of both holds no headers"),
-        None => ", the lowest of which both hold the header".to_owned(),
+        Some(same) => format!(", ledger {same} one, and between them one of both lacks headers"),
+        None => ", and below it one of both lacks headers".to_owned(),
     }
 }
 
@@ -116,7 +127,7 @@ impl Reason {
             Self::Withheld { .. } => "WITHHELD",
             Self::OtherBytes { .. } => "OTHER_BYTES",
             Self::NotListed { .. } => "INCONSISTENT",
-            Self::OtherChain { .. } => "OTHER_CHAIN",
+            Self::OtherChain(_) => "OTHER_CHAIN",
             Self::UncommittedDiffers => "UNCOMMITTED_DIFFERS",
             Self::NotProvable(_) => "NOT_PROVABLE",
             Self::OtherAttribution => "OTHER_ATTRIBUTION",
@@ -135,16 +146,11 @@ impl Reason {
             Self::NotProvable(Both { a: true, b: false }) => Some(Side::A),
             Self::NotProvable(Both { a: false, b: true }) => Some(Side::B),
             Self::NotProvable(_)
-            | Self::OtherChain { .. }
+            | Self::OtherChain(_)
             | Self::UncommittedDiffers
             | Self::OtherAttribution
             | Self::CannotJudge => None,
         }
-    }
-
-    /// Whether it says that an archive contradicts itself.
-    pub(super) fn blames_one(&self) -> bool {
-        matches!(self, Self::Withheld { .. } | Self::OtherBytes { .. } | Self::NotListed { .. })
     }
 }
 
@@ -152,6 +158,7 @@ impl Reason {
 pub(super) fn difference(
     pair: &Pair<'_>,
     ledger: LedgerSeq,
+    window: LedgerRange,
     digests: &Both<WindowDigest>,
     marks: &Both<Marks>,
 ) -> Result<Difference, Halt> {
@@ -169,30 +176,20 @@ pub(super) fn difference(
     };
     let standings = Both { a: standing(Side::A, a), b: standing(Side::B, b) };
     let (position, kind) = first(&shown).expect("two lists of two digests are not the same");
-    let whole = match pair.asked.of_account {
-        true => {
+    let whole = match pair.asked.account {
+        Some(_) => {
             let events = |side| standing::contract_events(pair, side, ledger, shown.of(side));
             Some(Both { a: events(Side::A)?, b: events(Side::B)? })
         }
-        false => None,
+        None => None,
     };
     let case = Case {
+        subject: (position, kind),
         shown: whole.as_ref().unwrap_or(&shown),
         proved: Both { a: proved_a, b: proved_b },
-        hashes,
-        incomplete: Both { a: standings.a.incomplete.clone(), b: standings.b.incomplete.clone() },
+        incomplete: Both { a: standings.a.incomplete.as_ref(), b: standings.b.incomplete.as_ref() },
     };
-    let reason = match (case.gap(kind), first(case.shown)) {
-        (Some(gap), _) => gap,
-        (None, None) => Reason::OtherAttribution,
-        (None, Some((position, kind))) => match case.judge(position, kind) {
-            Judged::Reason(reason) => reason,
-            Judged::TwoChains(hashes) => {
-                let fork = chain::fork(pair, ledger, marks)?;
-                Reason::OtherChain { fork, hashes }
-            }
-        },
-    };
+    let reason = case.reason(|| chain::fork(pair, ledger, window, &hashes, marks))?;
     Ok(Difference { ledger, position, kind, reason, standings })
 }
 
@@ -214,59 +211,84 @@ fn first(shown: &Both<Vec<ShownEvent>>) -> Option<(Position, Kind)> {
 
 /// All that a reason is found by.
 struct Case<'a> {
+    /// The first place in which what was compared differs.
+    subject: (Position, Kind),
     /// The contract's events that each shows.
     shown: &'a Both<Vec<ShownEvent>>,
     /// What each one's proof proves.
     proved: Both<Option<ProvedEvents>>,
-    /// The ledger's hash in each.
-    hashes: Both<Option<LedgerHash>>,
     /// What each says it lacks.
-    incomplete: Both<Option<Incomplete>>,
-}
-
-enum Judged {
-    Reason(Reason),
-    TwoChains(Both<LedgerHash>),
+    incomplete: Both<Option<&'a Incomplete>>,
 }
 
 impl Case<'_> {
-    /// That the one without the event says that it is not complete.
-    fn gap(&self, kind: Kind) -> Option<Reason> {
-        let Kind::OnlyIn(side) = kind else { return None };
-        let side = side.other();
-        let incomplete = self.incomplete.of(side).as_ref()?;
-        Some(Reason::Gap { side, reason: incomplete.reason.clone() })
+    /// Why the archives differ. What an archive says against itself comes first, then that they hold two chains, then
+    /// what the proof of one says, and only of what is left the word of the one that lacks something.
+    fn reason(&self, fork: impl FnOnce() -> Result<Option<Fork>, Halt>) -> Result<Reason, Halt> {
+        if let Some(contradiction) = Side::BOTH.into_iter().find_map(|side| self.contradiction(side)) {
+            return Ok(contradiction);
+        }
+        if let Some(fork) = fork()? {
+            return Ok(Reason::OtherChain(fork));
+        }
+        Ok(match first(self.shown) {
+            Some((position, kind)) => self.judge(position, kind),
+            None => self.attribution(),
+        })
     }
 
-    /// Why the archives differ in `position`. What an archive says of itself comes before what two of them say.
-    fn judge(&self, position: Position, kind: Kind) -> Judged {
-        let contradiction = Side::BOTH.into_iter().find_map(|side| self.contradiction(side));
-        if let Some(reason) = self.gap(kind).or(contradiction) {
-            return Judged::Reason(reason);
-        }
-        if let Both { a: Some(a), b: Some(b) } = self.hashes
-            && a != b
-        {
-            return Judged::TwoChains(Both { a, b });
-        }
-        Judged::Reason(match (&self.proved.a, &self.proved.b) {
+    /// Why the archives differ in a place.
+    fn judge(&self, position: Position, kind: Kind) -> Reason {
+        let reason = match (&self.proved.a, &self.proved.b) {
             // Two proofs against one header prove the same, but for the indices of protocol 23.
             (Some(a), Some(b)) if a != b => Reason::CannotJudge,
             (Some(truth), _) | (_, Some(truth)) => self.by(truth, position),
             (None, None) if self.is_uncommitted(position) => Reason::UncommittedDiffers,
             (None, None) => Reason::NotProvable(Both { a: true, b: true }),
-        })
+        };
+        let is_open = matches!(reason, Reason::UncommittedDiffers | Reason::NotProvable(Both { a: true, b: true }));
+        match self.lack(kind) {
+            Some((side, lacks)) if !is_of_attribution(lacks) && (is_open || self.is_unscanned(side)) => {
+                self.gap(side, position, lacks)
+            }
+            _ => reason,
+        }
+    }
+
+    /// Why the archives differ in what they say whose an event is.
+    fn attribution(&self) -> Reason {
+        let (position, kind) = self.subject;
+        match self.lack(kind) {
+            Some((side, lacks)) if is_of_attribution(lacks) => self.gap(side, position, lacks),
+            _ => Reason::OtherAttribution,
+        }
+    }
+
+    /// The one without an event, where it says that it is not complete, and how it says it.
+    fn lack(&self, kind: Kind) -> Option<(Side, &Incomplete)> {
+        let Kind::OnlyIn(side) = kind else { return None };
+        self.incomplete.of(side.other()).map(|lacks| (side.other(), lacks))
+    }
+
+    fn gap(&self, side: Side, position: Position, lacks: &Incomplete) -> Reason {
+        let listed = |side| self.proved.of(side).as_ref().is_some_and(|proved| proved.contains_key(&position));
+        let listed = Both { a: listed(Side::A), b: listed(Side::B) };
+        Reason::Gap { side, position, reason: lacks.reason.clone(), listed }
+    }
+
+    /// Whether an archive says that it did not scan the ledger for the contract, and shows nothing of the contract there.
+    /// It may prove the ledger all the same, which it holds for the sake of another contract.
+    fn is_unscanned(&self, side: Side) -> bool {
+        self.shown.of(side).is_empty() && self.incomplete.of(side).is_some_and(|lacks| lacks.missing.is_some())
     }
 
     /// What an archive shows that its own proof contradicts.
     fn contradiction(&self, side: Side) -> Option<Reason> {
-        let proved = self.proved.of(side).as_ref()?;
+        let proved = self.proved.of(side).as_ref().filter(|_| !self.is_unscanned(side))?;
         for (position, xdr) in proved {
             match self.at(side, *position) {
                 Some(event) if event.xdr != *xdr => return Some(Reason::OtherBytes { side, position: *position }),
                 Some(_) => {}
-                // Whoever says that something is missing withholds nothing.
-                None if self.incomplete.of(side).is_some() => {}
                 None => return Some(Reason::Withheld { side, position: *position }),
             }
         }
@@ -298,6 +320,11 @@ impl Case<'_> {
         let shown = self.shown.of(side);
         shown.binary_search_by_key(&position, |event| event.position).ok().map(|at| &shown[at])
     }
+}
+
+/// Whether what an archive says it lacks is only whose events are.
+fn is_of_attribution(lacks: &Incomplete) -> bool {
+    [IncompleteReason::NoSchema, IncompleteReason::UnattributedEvents].iter().any(|own| own.as_str() == lacks.reason)
 }
 
 #[cfg(test)]

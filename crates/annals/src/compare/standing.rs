@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use annals_core::bundle::{BundleFault, Proved, ProvedClaim};
 use annals_core::decode::EventView;
 use annals_core::{
-    HistoryDigest, HistoryDigester, LedgerHash, LedgerRange, LedgerSeq, Network, Position, ProofVerdict, check_proof,
+    Address, HistoryDigest, HistoryDigester, LedgerHash, LedgerRange, LedgerSeq, Network, Position, ProofVerdict,
+    check_proof,
 };
 
 use super::{Halt, Incomplete, Lie, Pair, ShownEvent, ShownProof, Side, Whose, WindowDigest};
@@ -70,10 +71,19 @@ pub(super) fn events(
     let ordered =
         events.iter().all(|event| is_of(event, ledger, pair) && digester.event(event.position, &event.xdr).is_ok());
     let found = digester.finish().ok().filter(|_| ordered);
-    match found.is_some_and(|found| (found.events, found.digest) == (digest.events, digest.digest)) {
-        true => Ok(events),
-        false => Err(Halt::Lie(side, Lie::Events(ledger))),
+    if found.is_none_or(|found| (found.events, found.digest) != (digest.events, digest.digest)) {
+        return Err(Halt::Lie(side, Lie::Events(ledger)));
     }
+    match pair.asked.account.is_none_or(|account| events.iter().all(|event| names(event, account))) {
+        true => Ok(events),
+        false => Err(Halt::Lie(side, Lie::NotNamed(ledger))),
+    }
+}
+
+/// Whether an address stands among an event's topics, as that of every party does under any schema.
+fn names(event: &ShownEvent, account: Address) -> bool {
+    let named = |view: EventView<'_>| view.topics.iter().any(|topic| Address::of_xdr(topic) == Some(account));
+    EventView::parse(&event.xdr).is_ok_and(named)
 }
 
 /// All events of the contract that an archive shows in a ledger; those of the account are among them.

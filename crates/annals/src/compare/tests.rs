@@ -1,15 +1,15 @@
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use annals_core::{HistoryDigester, ProofClass};
 use annals_sim::{EventPlan, Rng, value};
 
 use super::*;
 
-/// The way from 2^31 ledgers to one, the first answer included: 2^31 are two parts of 64^5.
-const DIGESTS_MAX: u32 = 7;
-/// Beside digests: marks, events, header and proof.
-const OTHERS_MAX: u32 = 4;
+/// The way from 2^31 ledgers to one, the first answer included, and the ledger once more: 2^31 are two parts of 64^5.
+const DIGESTS_MAX: u32 = 8;
+/// Beside digests: marks, events, proof, and the headers of the ledger and of the highest.
+const OTHERS_MAX: u32 = 5;
 
 type Events = BTreeMap<Position, Vec<u8>>;
 
@@ -68,7 +68,8 @@ impl Archive for Memory {
     fn marks(&self) -> Result<Marks, ArchiveFault> {
         self.others.set(self.others.get() + 1);
         let network = Some("memory".to_owned());
-        Ok(Marks { network, start: Some(seq(1)), first: Some(seq(1)), through: Some(LedgerSeq::MAX) })
+        let (first, through) = (Some(seq(1)), Some(LedgerSeq::MAX));
+        Ok(Marks { network, start: first, first, through, latest: through })
     }
 
     fn digest(&self, window: LedgerRange) -> Result<WindowDigest, ArchiveFault> {
@@ -106,7 +107,7 @@ impl Archive for Memory {
 }
 
 fn compare(a: &Memory, b: &Memory, from: u32, to: u32) -> Verdict {
-    let asked = Asked { contract: contract(), of_account: false, from: Some(seq(from)), to: Some(seq(to)) };
+    let asked = Asked { contract: contract(), account: None, from: Some(seq(from)), to: Some(seq(to)) };
     run(&asked, a, b).unwrap().verdict
 }
 
@@ -143,6 +144,14 @@ fn change(rng: &mut Rng, events: &mut Events, from: u32, to: u32) {
     }
 }
 
+/// Ledgers that an archive says it lacks: none, any, or around one of its own events.
+fn gap(rng: &mut Rng, events: &Events, from: u32, to: u32) -> Option<LedgerRange> {
+    let around = events.keys().nth(rng.below(60) as usize).map_or(from, |at| at.ledger().get());
+    let first = around.saturating_sub(rng.below(40)).max(from);
+    let last = first.saturating_add(rng.below(80)).min(to);
+    rng.chance(60).then(|| range(first, last))
+}
+
 /// The first position at which two histories differ, found by looking at every one.
 fn first_difference(a: &Events, b: &Events) -> Option<(Position, Kind)> {
     let positions = a.keys().chain(b.keys()).filter(|position| a.get(position) != b.get(position));
@@ -156,7 +165,7 @@ fn first_difference(a: &Events, b: &Events) -> Option<(Position, Kind)> {
 
 #[test]
 fn the_first_ledger_that_differs_is_found_in_few_requests_whatever_differs() {
-    let mut found = [0; 2];
+    let mut found = [0; 3];
     for seed in 0..600 {
         let mut rng = Rng::new(seed);
         let (from, to, events) = random(&mut rng);
@@ -164,7 +173,9 @@ fn the_first_ledger_that_differs_is_found_in_few_requests_whatever_differs() {
         for _ in 0..rng.below(5) {
             change(&mut rng, &mut others, from, to);
         }
-        let (a, b) = (Memory::of(&events), Memory::of(&others));
+        let missing = [&events, &others].map(|events| gap(&mut rng, events, from, to));
+        let [a, b] = [(&events, missing[0]), (&others, missing[1])]
+            .map(|(events, missing)| Memory { missing, ..Memory::of(events) });
         let verdict = compare(&a, &b, from, to);
         match first_difference(&events, &others) {
             None => {
@@ -172,9 +183,17 @@ fn the_first_ledger_that_differs_is_found_in_few_requests_whatever_differs() {
                 found[0] += 1;
             }
             Some((position, kind)) => {
-                let Difference { ledger, position: first, kind: what, .. } = differ(verdict);
+                let Difference { ledger, position: first, kind: what, reason, .. } = differ(verdict);
                 assert_eq!((ledger, first, what), (position.ledger(), position, kind), "seed {seed}: {from}-{to}");
-                found[1] += 1;
+                // Nothing here is committed, so that only a gap tells more.
+                let lacks = |side: Side| missing[side as usize].is_some_and(|range| range.contains(ledger));
+                let in_gap = match kind {
+                    Kind::OnlyIn(side) => Some(side.other()).filter(|other| lacks(*other)),
+                    Kind::OtherBytes => None,
+                };
+                let expected = if in_gap.is_some() { "GAP" } else { "UNCOMMITTED_DIFFERS" };
+                assert_eq!((reason.code(), reason.side()), (expected, in_gap), "seed {seed}");
+                found[1 + usize::from(in_gap.is_some())] += 1;
             }
         }
         for archive in [&a, &b] {
@@ -190,7 +209,7 @@ fn from_all_ledgers_to_one_it_takes_seven_digests_of_each() {
     let one = Events::from([(Position::first_of(seq(0x5555_5555)), xdr(1))]);
     let (a, b) = (Memory::of(&one), Memory::of(&Events::new()));
     assert_eq!(differ(compare(&a, &b, 1, LedgerSeq::MAX.get())).ledger, seq(0x5555_5555));
-    assert_eq!((a.digests.get(), b.digests.get()), (7, 7));
+    assert_eq!((a.digests.get(), b.digests.get()), (8, 8), "and once more of the ledger");
     let (a, b) = (Memory::of(&one), Memory::of(&one));
     compare(&a, &b, 1, LedgerSeq::MAX.get());
     assert_eq!((a.digests.get(), b.digests.get()), (1, 1), "what is equal is told at once");
@@ -203,7 +222,8 @@ fn the_one_that_lacks_an_event_in_a_gap_is_named_with_its_reason() {
     fewer.pop_first();
     let b = Memory { missing: Some(range(65, 75)), ..Memory::of(&fewer) };
     let Difference { ledger, reason, standings, .. } = differ(compare(&Memory::of(&events), &b, 1, 100));
-    assert_eq!((ledger, &reason), (seq(70), &Reason::Gap { side: Side::B, reason: "gap".to_owned() }));
+    let (side, position, listed) = (Side::B, Position::first_of(seq(70)), Both { a: false, b: false });
+    assert_eq!((ledger, &reason), (seq(70), &Reason::Gap { side, position, reason: "gap".to_owned(), listed }));
     assert!(standings.a.incomplete.is_none() && standings.b.incomplete.is_some());
     // The gap explains what is not there, and nothing that is.
     let Difference { reason, .. } = differ(compare(&b, &Memory::of(&Events::new()), 76, 100));
@@ -233,7 +253,7 @@ fn a_digest_that_does_not_follow_is_never_believed_whatever_is_wrong_with_it() {
             assert_eq!((found, lie), (side, Lie::Digest(range(1, 1000))), "{number}");
             assert_eq!(lie.code(), "BAD_DIGEST");
         }
-        assert_eq!(liar.digests.get(), 4, "each comparison asks twice before it blames");
+        assert_eq!(liar.digests.get(), 2, "one answer that contradicts itself is enough");
     }
 }
 
@@ -262,36 +282,107 @@ fn events_that_are_not_those_of_the_digest_are_a_contradiction() {
     assert_eq!(verdict, Verdict::Contradicts { side: Side::B, lie: Lie::Events(seq(70)) });
 }
 
-#[test]
-fn an_archive_that_takes_a_ledger_in_while_it_is_asked_is_not_blamed() {
-    let events: Events = (0..40).map(|number| (Position::first_of(seq(1 + number * 7)), xdr(number))).collect();
-    let others = Events::from([(Position::first_of(seq(3)), xdr(0))]);
-    let late = std::rc::Rc::new(Memory::of(&events));
-    let asked = Asked { contract: contract(), of_account: false, from: Some(seq(1)), to: Some(seq(1000)) };
-    /// Another event is there from its second digest on.
-    struct Late(std::rc::Rc<Memory>);
-    impl Archive for Late {
-        fn marks(&self) -> Result<Marks, ArchiveFault> {
-            self.0.marks()
-        }
-        fn digest(&self, window: LedgerRange) -> Result<WindowDigest, ArchiveFault> {
-            let answer = self.0.digest(window);
-            self.0.events.borrow_mut().insert(Position::first_of(seq(2)), xdr(5));
-            answer
-        }
-        fn events(&self, ledger: LedgerSeq, whose: Whose) -> Result<Vec<ShownEvent>, ArchiveFault> {
-            self.0.events(ledger, whose)
-        }
-        fn header(&self, ledger: LedgerSeq) -> Result<Option<ShownHeader>, ArchiveFault> {
-            self.0.header(ledger)
-        }
-        fn proof(&self, ledger: LedgerSeq) -> Result<ShownProof, ArchiveFault> {
-            self.0.proof(ledger)
+/// An archive that before its answers takes in what comes, or nothing.
+struct Growing<'a> {
+    held: &'a Memory,
+    coming: RefCell<VecDeque<Option<Position>>>,
+}
+
+impl<'a> Growing<'a> {
+    fn of(held: &'a Memory, coming: impl IntoIterator<Item = Option<Position>>) -> Self {
+        Self { held, coming: RefCell::new(coming.into_iter().collect()) }
+    }
+
+    fn grow(&self) {
+        if let Some(Some(position)) = self.coming.borrow_mut().pop_front() {
+            self.held.events.borrow_mut().insert(position, xdr(5));
         }
     }
-    let verdict = run(&asked, &Late(std::rc::Rc::clone(&late)), &Memory::of(&others)).unwrap().verdict;
+}
+
+impl Archive for Growing<'_> {
+    fn marks(&self) -> Result<Marks, ArchiveFault> {
+        self.held.marks()
+    }
+    fn digest(&self, window: LedgerRange) -> Result<WindowDigest, ArchiveFault> {
+        self.grow();
+        let mut answer = self.held.digest(window)?;
+        let coming = self.coming.borrow();
+        let missing = coming.iter().flatten().map(|at| at.ledger()).filter(|ledger| window.contains(*ledger)).min();
+        let reason = "not_yet_ingested".to_owned();
+        answer.incomplete = missing.map(|ledger| Incomplete { reason, missing: Some(LedgerRange::single(ledger)) });
+        Ok(answer)
+    }
+    fn events(&self, ledger: LedgerSeq, whose: Whose) -> Result<Vec<ShownEvent>, ArchiveFault> {
+        self.grow();
+        self.held.events(ledger, whose)
+    }
+    fn header(&self, ledger: LedgerSeq) -> Result<Option<ShownHeader>, ArchiveFault> {
+        self.grow();
+        self.held.header(ledger)
+    }
+    fn proof(&self, ledger: LedgerSeq) -> Result<ShownProof, ArchiveFault> {
+        self.grow();
+        self.held.proof(ledger)
+    }
+}
+
+/// What is told was so before and after all that it was concluded from.
+#[test]
+fn what_comes_while_an_archive_is_compared_is_neither_a_difference_nor_a_lie() {
+    let asked = Asked { contract: contract(), account: None, from: Some(seq(1)), to: Some(seq(5000)) };
+    let mut told = BTreeMap::<&str, u32>::new();
+    for seed in 0..600 {
+        let mut rng = Rng::new(seed);
+        let all: Events = (0..60).map(|_| (place(&mut rng, 1, 5000), xdr(5))).collect();
+        // It holds the lower ledgers, takes in some above them in order, with pauses, and never has the highest.
+        let held = rng.below(all.len() as u32 + 1) as usize;
+        let comes = rng.below(all.len() as u32 + 1) as usize;
+        let coming: Vec<Position> = all.keys().skip(held).take(comes).copied().collect();
+        let lacks: Vec<Position> = all.keys().skip(held + comes).copied().collect();
+        let pauses = rng.below(12);
+        let coming = coming.iter().flat_map(|at| {
+            let pause = rng.below(1 + pauses) as usize;
+            std::iter::repeat_n(None, pause).chain([Some(*at)]).collect::<Vec<_>>()
+        });
+        let memory = Memory::of(&all.iter().take(held).map(|(at, xdr)| (*at, xdr.clone())).collect());
+        let growing = Growing::of(&memory, coming.collect::<Vec<_>>());
+        let whole = Memory::of(&all);
+        let code = match run(&asked, &growing, &whole) {
+            Ok(Comparison { verdict: Verdict::Equal { incomplete, .. }, .. }) => {
+                assert!(incomplete.a.is_none() && lacks.is_empty(), "seed {seed}");
+                "EQUAL"
+            }
+            Ok(Comparison { verdict: Verdict::Differ(difference), .. }) => {
+                let at = difference.position;
+                let is_coming = growing.coming.borrow().iter().flatten().any(|coming| *coming == at);
+                let code = difference.reason.code();
+                assert!(is_coming || lacks.contains(&at), "seed {seed}: {at} is there");
+                assert_eq!(code, if is_coming { "GAP" } else { "UNCOMMITTED_DIFFERS" }, "seed {seed}: {at}");
+                code
+            }
+            Ok(other) => panic!("seed {seed}: {other:?}"),
+            Err(error) => error.code(),
+        };
+        assert!(memory.digests.get() <= COMPARISONS_MAX * (DIGESTS_MAX + 1), "seed {seed}");
+        *told.entry(code).or_default() += 1;
+    }
+    let expected = ["CHANGING", "EQUAL", "GAP", "UNCOMMITTED_DIFFERS"];
+    assert!(told.keys().eq(&expected) && told.values().all(|count| *count > 10), "{told:?}");
+}
+
+#[test]
+fn an_archive_that_took_something_in_once_is_compared_again() {
+    let events: Events = (0..40).map(|number| (Position::first_of(seq(1 + number * 7)), xdr(number))).collect();
+    let others = Events::from([(Position::first_of(seq(3)), xdr(0))]);
+    let (late, other) = (Memory::of(&events), Memory::of(&others));
+    // Its second answer tells of another event, so that the part is not that of the whole.
+    // Its first answer is of before, and the second of after.
+    let growing = Growing::of(&late, [None, Some(Position::first_of(seq(2)))]);
+    let asked = Asked { contract: contract(), account: None, from: Some(seq(1)), to: Some(seq(1000)) };
+    let verdict = run(&asked, &growing, &other).unwrap().verdict;
     assert_eq!(differ(verdict).ledger, seq(1));
-    assert_eq!(late.digests.get(), 5, "twice until it contradicts itself, and three times to the ledger");
+    assert_eq!(late.digests.get(), 7, "three until it is seen to have grown, three to the ledger, and that once more");
 }
 
 #[test]
@@ -300,7 +391,7 @@ fn what_is_left_out_of_the_window_is_where_both_are_gap_free() {
     impl Archive for Marked {
         fn marks(&self) -> Result<Marks, ArchiveFault> {
             let (first, through) = (self.0.map(seq), self.1.map(seq));
-            Ok(Marks { network: Some(self.2.to_owned()), start: first, first, through })
+            Ok(Marks { network: Some(self.2.to_owned()), start: first, first, through, latest: through })
         }
         fn digest(&self, window: LedgerRange) -> Result<WindowDigest, ArchiveFault> {
             Memory::of(&Events::new()).digest(window)
@@ -316,7 +407,7 @@ fn what_is_left_out_of_the_window_is_where_both_are_gap_free() {
         }
     }
     let window = |from: Option<u32>, to: Option<u32>, a: &Marked, b: &Marked| {
-        let asked = Asked { contract: contract(), of_account: false, from: from.map(seq), to: to.map(seq) };
+        let asked = Asked { contract: contract(), account: None, from: from.map(seq), to: to.map(seq) };
         run(&asked, a, b).map(|comparison| comparison.window)
     };
     let (a, b) = (Marked(Some(10), Some(50), "n"), Marked(Some(20), Some(40), "n"));

@@ -14,7 +14,7 @@ use ureq::Agent;
 use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
 
 pub use self::address::{Address, AddressError};
-pub(super) use self::backoff::{Backoff, Jitter, RETRY_AFTER_MAX, retry_after};
+pub(super) use self::backoff::{Backoff, Jitter, RETRY_AFTER_MAX};
 pub use self::fault::HttpFault;
 
 /// The most of an answer that is kept where it is no success, bytes.
@@ -45,7 +45,7 @@ impl Default for Timeouts {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     /// `Retry-After` as it was sent (RFC 9110, section 10.2.3).
-    pub(super) retry_after: Option<String>,
+    retry_after: Option<String>,
     /// Whether the server says that the body is for a browser.
     pub(super) is_html: bool,
     pub(crate) body: Vec<u8>,
@@ -54,6 +54,11 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// How long the server asks to be left alone.
+    pub(crate) fn retry_after(&self, now_unix_ms: u64) -> Option<Duration> {
+        backoff::retry_after(self.retry_after.as_deref()?, now_unix_ms)
     }
 }
 
@@ -81,6 +86,12 @@ impl HttpClient {
     /// Fetches what stands at `address`, of at most `bytes_max` once decompressed.
     pub(crate) fn get(&self, address: &Address, bytes_max: u64) -> Result<Answer, HttpFault> {
         read(self.agent.get(address.uri()).call()?, bytes_max)
+    }
+
+    /// The same in no more than `total`, however much longer an answer may take otherwise.
+    pub(crate) fn get_within(&self, address: &Address, bytes_max: u64, total: Duration) -> Result<Answer, HttpFault> {
+        let request = self.agent.get(address.uri()).config().timeout_global(Some(total)).build();
+        read(request.call()?, bytes_max)
     }
 
     /// Sends JSON.

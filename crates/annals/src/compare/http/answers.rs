@@ -29,6 +29,7 @@ pub(super) struct HealthAnswer {
     start_ledger: Option<u32>,
     origin_ledger: Option<u32>,
     ingested_through: Option<u32>,
+    latest_ledger: Option<u32>,
 }
 
 impl HealthAnswer {
@@ -36,8 +37,9 @@ impl HealthAnswer {
         let start = self.start_ledger.map(seq).transpose()?;
         let origin = self.origin_ledger.map(seq).transpose()?;
         let through = self.ingested_through.map(seq).transpose()?;
+        let latest = self.latest_ledger.map(seq).transpose()?;
         // An archive counts from the origin or from its start; from the higher of both on it is gap-free either way.
-        Ok(Marks { network: self.network, start, first: origin.max(start), through })
+        Ok(Marks { network: self.network, start, first: origin.max(start), through, latest })
     }
 }
 

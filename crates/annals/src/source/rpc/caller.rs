@@ -9,7 +9,7 @@ use serde_json::json;
 use super::answer::{Envelope, Id};
 use super::fault::{RequestFault, RequestFaultKind};
 use crate::clock::Clock;
-use crate::source::http::{Address, Answer, HttpClient, retry_after};
+use crate::source::http::{Address, Answer, HttpClient};
 
 /// The most of a server's own words that is kept, characters.
 const MESSAGE_CHARS_MAX: usize = 200;
@@ -82,8 +82,7 @@ impl Caller {
         match in_json.ok().and_then(|envelope| envelope.error) {
             Some(error) if (400..429).contains(&answer.status) && error.code < 0 => error.into(),
             _ => {
-                let asked = answer.retry_after.as_deref();
-                let retry_after = asked.and_then(|text| retry_after(text, self.clock.now_unix_ms()));
+                let retry_after = answer.retry_after(self.clock.now_unix_ms());
                 RequestFaultKind::Status { status: answer.status, retry_after }
             }
         }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::Clock;
-use crate::source::http::{Address, Backoff, HttpClient, Jitter, retry_after};
+use crate::source::http::{Address, Backoff, HttpClient, Jitter};
 use crate::source::lake::objects::Objects;
 use crate::source::{HttpFault, NextStep, ObjectFaultKind, RequestFault, RequestFaultKind, SourceError};
 
@@ -47,8 +47,7 @@ impl Server {
             _ if answer.is_success() && answer.is_html => Err(RequestFaultKind::WebPage),
             _ if answer.is_success() => Ok(Some(answer.body)),
             status => {
-                let asked = answer.retry_after.as_deref();
-                let retry_after = asked.and_then(|text| retry_after(text, self.clock.now_unix_ms()));
+                let retry_after = answer.retry_after(self.clock.now_unix_ms());
                 Err(RequestFaultKind::Status { status, retry_after })
             }
         }

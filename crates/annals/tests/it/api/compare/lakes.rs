@@ -31,8 +31,13 @@ fn invoking(contract: ContractId, amount: u32) -> TxPlan {
 
 /// An archive of a chain, and its server.
 fn served(chain: &[BuiltLedger]) -> (Archive, Served) {
+    served_of(chain, &[&format!("{FIRST}:{LAST}")])
+}
+
+/// The same of some ledgers.
+fn served_of(chain: &[BuiltLedger], ranges: &[&str]) -> (Archive, Served) {
     let archive = Archive::of_chain(chain);
-    archive.fill(&format!("{FIRST}:{LAST}"), &[]);
+    ranges.iter().for_each(|range| archive.fill(range, &[]));
     // No classic events are expected of a Wasm contract, so that ledgers without any are complete.
     archive.declare(watched(), &["--kind", "wasm"]).ends_with(0);
     let served = Served::over(&archive.data_dir(), &[]);
@@ -102,6 +107,33 @@ fn a_forked_chain_is_told_with_the_first_header_that_differs() {
     compare(&first, &proxy.url(), watched(), &[]).ends_with(3);
     let headers = proxy.count("/v1/ledgers/") - proxy.count("/proof");
     assert!(headers <= 1 + 6, "{headers} headers of 61 ledgers");
+}
+
+#[test]
+fn two_chains_are_told_where_one_of_them_has_a_gap_too() {
+    let honest = served(&forking(false));
+    let window = format!("{FIRST}:{LAST}");
+    let more = ["--from", window.as_str()];
+    // The ledger that differs first is in the gap, the fork below it, and in the second case in the gap as well.
+    let below = format!("{FIRST}:{REWRITTEN}");
+    for (ranges, sentence) in [
+        ([below.as_str(), "140:160"], format!("ledger {REWRITTEN} has two hashes, the first that differs")),
+        (["100:125", "140:160"], "ledger 143 has two hashes, ledger 125 one, and between".to_owned()),
+    ] {
+        let forked = served_of(&forking(true), &ranges);
+        let found = both_ways(&url(honest.1.address), &url(forked.1.address), watched(), &more, 3);
+        assert_eq!(found["reason"]["code"], "OTHER_CHAIN", "{found}");
+        assert!(found["reason"]["message"].as_str().unwrap().contains(&sentence), "{found}");
+        assert_eq!((&found["b"]["ledger_hash"], &found["b"]["incomplete_reason"]), (&json!(null), &json!("gap")));
+        // Of one chain it is a gap.
+        let lacking = served_of(&forking(false), &ranges);
+        let found = both_ways(&url(honest.1.address), &url(lacking.1.address), watched(), &more, 3);
+        assert_eq!(found["reason"]["code"], "GAP", "{found}");
+        // Below the fork too, whatever comes above.
+        let forked = served_of(&forking(true), &["100:110", "120:160"]);
+        let found = both_ways(&url(honest.1.address), &url(forked.1.address), watched(), &["--from", "100:125"], 3);
+        assert_eq!((&found["ledger"], &found["reason"]["code"]), (&json!(111), &json!("GAP")), "{found}");
+    }
 }
 
 /// A chain of protocol 22 as it was first exported, or with the form that a backfilling exporter rewrites its asset

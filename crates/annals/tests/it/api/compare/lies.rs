@@ -176,6 +176,39 @@ fn whoever_says_of_another_network_is_told_so_before_anything_is_compared() {
     assert!(told.stdout.lines().count() == 1 && !told.stdout.contains('\u{1b}'), "{told:?}");
 }
 
+/// As the one and as the other it ends the comparison with this code.
+#[track_caller]
+fn cannot_be_asked(b: &str, code: &str) {
+    let ran = compare(&url(whole().address), b, token(), &[]).ends_with(1);
+    assert_eq!(ran.json()["error"]["code"], code, "{ran:?}");
+    assert!(ran.stderr.starts_with("error: archive B: "), "{ran:?}");
+    assert!(!ran.stderr.contains("hidden") && !ran.stderr.contains('\u{1b}'), "{ran:?}");
+    let ran = compare(b, &url(whole().address), token(), &[]).ends_with(1);
+    assert!(ran.stderr.starts_with("error: archive A: "), "{ran:?}");
+}
+
+#[test]
+fn pages_that_do_not_go_on_are_read_a_few_times_and_no_more() {
+    let endless = withholding(|path, upstream| {
+        is_route(path, "events").then(|| {
+            let mut page = upstream.json(path.split("&cursor=").next().unwrap());
+            page["cursor"] = "again&again".into();
+            (200, page.to_string().into_bytes())
+        })
+    });
+    let empty = withholding(|path, upstream| {
+        is_route(path, "events").then(|| {
+            let mut page = upstream.json(path.split("&cursor=").next().unwrap());
+            (page["events"], page["cursor"]) = (json!([]), "again".into());
+            (200, page.to_string().into_bytes())
+        })
+    });
+    for (liar, pages) in [(endless, 2), (empty, 4)] {
+        cannot_be_asked(&liar.url(), "NO_PROGRESS");
+        assert_eq!(liar.count("/events?"), 2 * pages, "once from each side");
+    }
+}
+
 #[test]
 fn each_failure_to_ask_has_its_own_code_and_names_the_archive() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -189,6 +222,8 @@ fn each_failure_to_ask_has_its_own_code_and_names_the_archive() {
     let moved = page(302, "");
     let odd = page(500, r#"{"error":{"code":"\u001b[2J","message":"m"}}"#);
     let busy = page(503, r#"{"error":{"code":"OVERLOADED","message":"hidden"}}"#);
+    let limited = page(429, "<html>hidden</html>");
+    let failing = page(502, "<html>hidden</html>");
     let digest = |status: u16, body: Value| {
         Proxy::before(whole().address, move |path, _| {
             is_route(path, "digest").then(|| (status, body.to_string().into_bytes()))
@@ -210,13 +245,6 @@ fn each_failure_to_ask_has_its_own_code_and_names_the_archive() {
             (200, upstream.get(&path).body)
         })
     });
-    let endless = withholding(|path, upstream| {
-        is_route(path, "events").then(|| {
-            let mut page = upstream.json(path.split("&cursor=").next().unwrap());
-            page["cursor"] = "again&again".into();
-            (200, page.to_string().into_bytes())
-        })
-    });
     let archive = Archive::empty();
     archive.fill("1000:1039", &[oddity()]);
     let unwatched = Served::over(&archive.data_dir(), &[]);
@@ -225,23 +253,19 @@ fn each_failure_to_ask_has_its_own_code_and_names_the_archive() {
         (html.url(), "NOT_ANNALS"),
         (elsewhere.url(), "NOT_ANNALS"),
         (moved.url(), "NOT_ANNALS"),
-        (odd.url(), "NOT_ANNALS"),
-        (format!("{}/v1", url(whole().address)), "REFUSED"),
-        (busy.url(), "REFUSED"),
+        (odd.url(), "ARCHIVE_FAILED"),
+        (format!("{}/v1", url(whole().address)), "NOT_ANNALS"),
+        (busy.url(), "OVERLOADED"),
+        (limited.url(), "RATE_LIMITED"),
+        (failing.url(), "ARCHIVE_FAILED"),
         (older.url(), "OLDER_ARCHIVE"),
         (wide.url(), "WINDOW_TOO_WIDE"),
         (garbage.url(), "NOT_ANNALS"),
         (newer.url(), "OTHER_DIGEST"),
         (narrowed.url(), "NOT_ANNALS"),
-        (url(unwatched.address), "REFUSED"),
-        (endless.url(), "TOO_MANY_EVENTS"),
+        (url(unwatched.address), "UNKNOWN_CONTRACT"),
     ] {
-        let ran = compare(&url(whole().address), &b, token(), &[]).ends_with(1);
-        assert_eq!(ran.json()["error"]["code"], code, "{ran:?}");
-        assert!(ran.stderr.starts_with("error: archive B: "), "{ran:?}");
-        assert!(!ran.stderr.contains("hidden") && !ran.stderr.contains('\u{1b}'), "{ran:?}");
-        let ran = compare(&b, &url(whole().address), token(), &[]).ends_with(1);
-        assert!(ran.stderr.starts_with("error: archive A: "), "{ran:?}");
+        cannot_be_asked(&b, code);
     }
 }
 
@@ -260,6 +284,7 @@ fn wrong_usage_is_refused_before_anything_is_asked() {
         vec!["compare", &here, &here, "--contract", &contract, "--from", "20:10"],
         vec!["compare", &here, &here, "--contract", &contract, "--from", "10:20", "--to", "30"],
         vec!["compare", &here, &here, "--contract", &contract, "--to", "0"],
+        vec!["compare", &here, &here, "--contract", &contract, "--deadline", "0"],
     ] {
         let ran = Ran::of(&mut annals(arguments)).ends_with(2);
         assert!(ran.stderr.trim_end().ends_with("[USAGE]"), "{ran:?}");

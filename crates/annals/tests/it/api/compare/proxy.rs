@@ -36,6 +36,8 @@ type Edit = Box<dyn Fn(&str, &Upstream) -> Edited + Send + Sync>;
 struct Shared {
     upstream: SocketAddr,
     edit: Edit,
+    /// What it asks for beside a refusal, seconds.
+    retry_after: Option<u32>,
     paths: Mutex<Vec<String>>,
     stopped: AtomicBool,
 }
@@ -49,10 +51,19 @@ pub struct Proxy {
 impl Proxy {
     /// Stands before `upstream`, and answers by `edit` where that gives an answer.
     pub fn before(upstream: SocketAddr, edit: impl Fn(&str, &Upstream) -> Edited + Send + Sync + 'static) -> Self {
+        Self::asking(upstream, None, edit)
+    }
+
+    /// The same, which beside each refusal asks to be left alone for so many seconds.
+    pub fn asking(
+        upstream: SocketAddr,
+        retry_after: Option<u32>,
+        edit: impl Fn(&str, &Upstream) -> Edited + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (paths, stopped) = (Mutex::default(), AtomicBool::new(false));
-        let shared = Arc::new(Shared { upstream, edit: Box::new(edit), paths, stopped });
+        let shared = Arc::new(Shared { upstream, edit: Box::new(edit), retry_after, paths, stopped });
         let serving = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -97,7 +108,9 @@ impl Shared {
             (reply.status, reply.body)
         });
         let len = body.len();
-        let head = format!("HTTP/1.1 {status} Edited\r\ncontent-length: {len}\r\nconnection: close\r\n\r\n");
+        let asked = self.retry_after.filter(|_| status != 200);
+        let asked = asked.map_or_else(String::new, |seconds| format!("retry-after: {seconds}\r\n"));
+        let head = format!("HTTP/1.1 {status} Edited\r\n{asked}content-length: {len}\r\nconnection: close\r\n\r\n");
         stream.write_all(head.as_bytes())?;
         stream.write_all(&body)
     }
