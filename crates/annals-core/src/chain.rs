@@ -3,8 +3,9 @@
 //! A ledger is held back until its successor links to it or its run ends. Where N and N+1 disagree, N is at
 //! fault if N+1 links on to N+2; else N+1 is; both are at fault when nothing follows that could tell. A run
 //! that contradicts the *stored* ledger below it is refused for as long as it links on: what is stored was checked.
-//! Of a run that contradicts the stored ledger above it, only the last ledger is refused: those below are decided
-//! by then, and which of them are of another chain nothing tells.
+//! Where such a run links up to the stored ledger above the gap, the two stored ledgers are not of one chain, whoever
+//! gave it: hashes prove downwards. Of a run that contradicts the stored ledger above it, only the last ledger is
+//! refused here: those below are decided by then, so that whoever fills a gap asks for its last ledger beforehand.
 
 use crate::hash::LedgerHash;
 use crate::ledger::CheckedLedger;
@@ -56,6 +57,22 @@ pub enum Verdict<T> {
     Accepted(Box<CheckedLedger>, T),
     /// It does not.
     Refused(LedgerSeq, ChainFault, T),
+    /// All of the gap's ledgers were refused, and prove something of what is stored beside it.
+    Severed(Severance),
+}
+
+/// Two stored ledgers that are not of one chain: what lies between links up to the one above and does not to the one
+/// below.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Severance {
+    /// The ledgers between them.
+    pub between: LedgerRange,
+    /// The header of the first of these, XDR.
+    pub header_xdr: Vec<u8>,
+    /// The hash that it gives for the stored ledger below.
+    pub below: LedgerHash,
+    /// The hash of the last of these, which the stored ledger above gives for it.
+    pub last: LedgerHash,
 }
 
 type Item<T> = (Box<CheckedLedger>, T);
@@ -67,8 +84,15 @@ enum State<T> {
     Held(Item<T>),
     /// Two neighbours disagree and the next ledger tells.
     Disputed(Item<T>, Item<T>),
-    /// A ledger whose run contradicts the stored ledger below the gap.
-    Tainted(Item<T>, LedgerSeq),
+    /// A ledger whose run contradicts the stored ledger below the gap, and the run's first.
+    Tainted(Item<T>, Taint),
+}
+
+/// The ledger that names another hash than the stored one's below the gap.
+struct Taint {
+    stored: LedgerSeq,
+    header_xdr: Vec<u8>,
+    below: LedgerHash,
 }
 
 /// The links of one gap's ledgers, taken in ascending order.
@@ -113,7 +137,8 @@ impl<T> Chain<T> {
         self.state = match state {
             State::Open { before: Some(hash) } if hash != item.0.previous_hash => {
                 let stored = seq.previous().expect("a ledger with a stored neighbour below is not the first");
-                State::Tainted(item, stored)
+                let (header_xdr, below) = (item.0.header_xdr.clone(), item.0.previous_hash);
+                State::Tainted(item, Taint { stored, header_xdr, below })
             }
             State::Open { .. } => State::Held(item),
             State::Held(held) if links(&held, &item) => {
@@ -132,10 +157,10 @@ impl<T> Chain<T> {
                 }
                 State::Held(item)
             }
-            State::Tainted(tainted, stored) => {
+            State::Tainted(tainted, taint) => {
                 let links_on = links(&tainted, &item);
-                out.push(Verdict::Refused(tainted.0.seq, ChainFault::ContradictsStored { stored }, tainted.1));
-                if links_on { State::Tainted(item, stored) } else { State::Held(item) }
+                out.push(taint.refusal(tainted));
+                if links_on { State::Tainted(item, taint) } else { State::Held(item) }
             }
         };
     }
@@ -172,10 +197,22 @@ impl<T> Chain<T> {
                     Some(false) | None => Verdict::Refused(upper.0.seq, fault, upper.1),
                 });
             }
-            State::Tainted(tainted, stored) => {
-                out.push(Verdict::Refused(tainted.0.seq, ChainFault::ContradictsStored { stored }, tainted.1));
+            State::Tainted(tainted, taint) => {
+                let (between, last) = (self.range, tainted.0.hash);
+                let links_up = stored_says(&tainted.0) == Some(true);
+                out.push(taint.refusal(tainted));
+                if links_up {
+                    let Taint { header_xdr, below, .. } = taint;
+                    out.push(Verdict::Severed(Severance { between, header_xdr, below, last }));
+                }
             }
         }
+    }
+}
+
+impl Taint {
+    fn refusal<T>(&self, (ledger, origin): Item<T>) -> Verdict<T> {
+        Verdict::Refused(ledger.seq, ChainFault::ContradictsStored { stored: self.stored }, origin)
     }
 }
 

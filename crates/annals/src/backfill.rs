@@ -17,6 +17,7 @@ use serde::Serialize;
 
 pub use self::events::{check_event_source, run_events};
 use self::fill::Filler;
+pub(crate) use self::fill::{Named, worst};
 use crate::source::{LedgerSource, SourceError};
 use crate::store::{Fence, GapFailure, Pin, Request, Status, Store, StoreError};
 
@@ -96,13 +97,20 @@ pub enum BackfillError {
     Batch(#[from] BatchError),
 }
 
-/// Ledgers that were asked for and are not stored.
+/// Ledgers that were asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MissingRange {
+pub struct AskedRange {
     /// The first.
     pub from: u32,
     /// The last.
     pub to: u32,
+}
+
+impl AskedRange {
+    fn all(coverage: &Coverage) -> Vec<Self> {
+        let ranges = coverage.ranges().iter();
+        ranges.map(|range| Self { from: range.from_inclusive().get(), to: range.to_inclusive().get() }).collect()
+    }
 }
 
 /// How a backfill ended. Counts of events are of what is stored in the asked-for range and scope.
@@ -127,7 +135,9 @@ pub struct Summary {
     /// The watermark of covered ledgers from the archive's start; null while the start is not covered.
     pub ingested_through: Option<u32>,
     /// The asked-for ledgers that are missing.
-    pub gaps: Vec<MissingRange>,
+    pub gaps: Vec<AskedRange>,
+    /// The asked-for ledgers that are covered by events alone, so that nothing of them is verified.
+    pub unverified_ranges: Vec<AskedRange>,
     /// The contracts whose events were not all read with their schema yet; see [`Store::reattribute`].
     pub unattributed: Vec<String>,
     /// What was wrong with them; bad objects, and ledgers that the source does not hold.
@@ -170,12 +180,14 @@ fn check_claim(job: &Job, source: &dyn LedgerSource) -> Result<(), BackfillError
 /// Compares a pin with what the source gives for its ledger or, where it gives nothing or the ledger lies below the
 /// range, with the hash by which the next ledger names it.
 fn check_pin(job: &Job, source: &dyn LedgerSource, pin: Pin) -> Result<(), BackfillError> {
-    let mut given = sound_ledgers(job, source, Some(pin.seq), |ledger| ledger.hash)?;
-    if given.is_empty() {
-        given = sound_ledgers(job, source, pin.seq.next(), |ledger| ledger.previous_hash)?;
+    let mut given = said_of_pin(job, source, pin)?;
+    if !given.is_empty() && !given.contains(&pin.hash) {
+        for server in source.servers() {
+            given.extend(said_of_pin(job, server.as_ref(), pin)?);
+        }
     }
     match given.first() {
-        // Where objects overlap, one that agrees is enough: filling the gap passes the others over.
+        // Where objects overlap, or servers differ, one that agrees is enough: filling the gap passes the others over.
         Some(found) if !given.contains(&pin.hash) => Err(BackfillError::PinContradicted {
             source_name: source.name(),
             seq: pin.seq,
@@ -183,6 +195,14 @@ fn check_pin(job: &Job, source: &dyn LedgerSource, pin: Pin) -> Result<(), Backf
             found: found.to_string(),
         }),
         _ => Ok(()),
+    }
+}
+
+fn said_of_pin(job: &Job, source: &dyn LedgerSource, pin: Pin) -> Result<Vec<LedgerHash>, BackfillError> {
+    let given = sound_ledgers(job, source, Some(pin.seq), |ledger| ledger.hash)?;
+    match given.is_empty() {
+        true => sound_ledgers(job, source, pin.seq.next(), |ledger| ledger.previous_hash),
+        false => Ok(given),
     }
 }
 
@@ -221,10 +241,10 @@ pub fn run(
     check_source(job, source)?;
     let (fence, missing) = ask(job, store)?;
     let status = store.status()?;
-    let unverified = covered_by(&status, &job.scope).within(job.range).difference(&status.verified);
+    let unverified = unverified(&status, &job.scope, job.range);
     let wanted = missing.union(&unverified);
     progress.begin(job.range.count(), job.range.count() - wanted.count());
-    let mut failures = fill(job, store, fence, source, &wanted, progress)?;
+    let mut failures = fill(job, store, fence, source, &wanted, None, progress)?;
     // A ledger that is covered lacks nothing for being absent from another source.
     failures = failures.into_iter().flat_map(|failure| lacking(failure, &missing)).collect();
     finish(job, store, fence, &missing, &unverified, failures, progress)
@@ -275,19 +295,22 @@ fn finish(
 }
 
 /// Stores what `source` has of `missing` under a fence that the caller holds, and tells of all the rest, once, why it was
-/// not stored. Nothing is recorded of what fails. The range of the job holds `missing`.
+/// not stored. Nothing is recorded of what fails. The range of the job holds `missing`. `named` is a ledger of it that the
+/// one above names, where that is not stored yet: a source that gives another is not taken from.
 ///
 /// # Errors
-/// [`BackfillError`]; a bad object is none.
-pub fn fill(
+/// [`BackfillError`]; a bad object is none. [`BackfillError::Stopped`] where ledgers were stored beside `missing` meanwhile,
+/// too.
+pub(crate) fn fill(
     job: &Job,
     store: &dyn Store,
     fence: Fence,
     source: &dyn LedgerSource,
     missing: &Coverage,
+    named: Option<Named>,
     progress: &dyn Progress,
 ) -> Result<Vec<GapFailure>, BackfillError> {
-    Filler { job, store, fence, source, source_name: source.name(), progress }.fill(missing)
+    Filler { job, store, fence, source, source_name: source.name(), named, progress }.fill(missing)
 }
 
 /// Says once that contracts wait for an operator; their events are archived all the same.
@@ -317,9 +340,6 @@ fn summarize(
     let census: Census = store.tally(&job.scope, job.range)?;
     let covered = covered_by(&status, &job.scope);
     let missing = covered.missing(job.range);
-    if let Some(first) = unverified.difference(&status.verified).ranges().first() {
-        tracing::warn!("not all ledgers that are known by events alone were in the source: {first} stays unverified");
-    }
     Ok(Summary {
         ledgers: job.range.count(),
         // A ledger that was fetched and is still not covered, for being poorer than the stored one, does not count.
@@ -332,14 +352,16 @@ fn summarize(
         unverified: census.unverified,
         verified_through: watermark(&status, &covered.intersection(&status.verified)),
         ingested_through: watermark(&status, &covered),
-        gaps: missing
-            .ranges()
-            .iter()
-            .map(|gap| MissingRange { from: gap.from_inclusive().get(), to: gap.to_inclusive().get() })
-            .collect(),
+        gaps: AskedRange::all(&missing),
+        unverified_ranges: AskedRange::all(&self::unverified(&status, &job.scope, job.range)),
         unattributed: status.unattributed.iter().map(ToString::to_string).collect(),
         failures,
     })
+}
+
+/// The ledgers of `range` that are covered for every contract of `scope` and known by events alone.
+pub(crate) fn unverified(status: &Status, scope: &Scope, range: LedgerRange) -> Coverage {
+    covered_by(status, scope).within(range).difference(&status.verified)
 }
 
 /// The ledgers that are covered for every contract of `scope`.

@@ -38,6 +38,12 @@ pub trait LedgerSource: Send + Sync {
     fn reads_whole(&self) -> bool {
         false
     }
+
+    /// Each of its servers as a source of its own, where it has several: what one of them gave and cannot be used, another
+    /// may give as it is.
+    fn servers(&self) -> Vec<Box<dyn LedgerSource>> {
+        Vec::new()
+    }
 }
 
 /// A source that can be asked for what comes next, once, without waiting for it.

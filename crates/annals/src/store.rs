@@ -3,7 +3,7 @@
 //! Each verb of [`Store`] is one transaction. A write takes a [`Fence`] and checks it inside its transaction, so
 //! that whoever lost the lease cannot write any more. A read sees one snapshot.
 
-use annals_core::chain::Neighbours;
+use annals_core::chain::{Neighbours, Severance};
 use annals_core::registry::Payload;
 use annals_core::{
     Batch, Census, ClassicEvents, ClassicPolicy, ContractId, Coverage, Event, EventsDigest, LedgerHash, LedgerRange,
@@ -15,6 +15,7 @@ mod anchor;
 mod error;
 mod freshness;
 mod history;
+mod incident;
 mod page;
 pub mod sqlite;
 
@@ -25,6 +26,7 @@ pub use freshness::{
     DISK_FULL, DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, UNKNOWN_PROTOCOL,
 };
 pub use history::{AuditedDigests, DigestAnswer, DigestQuery, Digested, Sealed};
+pub use incident::{Incident, IncidentKind};
 pub use page::{Bound, Contract, ContractKind, ContractView, EventFilter, EventLookup, Order, Page, PageQuery};
 pub use sqlite::{ArchiveBytes, SqliteStore};
 
@@ -206,57 +208,6 @@ impl Status {
     }
 }
 
-/// What contradicted a stored fact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IncidentKind {
-    /// Another hash for a stored ledger.
-    LedgerHash,
-    /// Other bytes under a stored position.
-    EventBytes,
-}
-
-impl IncidentKind {
-    /// The word in store and answers.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LedgerHash => "ledger_hash",
-            Self::EventBytes => "event_bytes",
-        }
-    }
-
-    /// The kind that a word names.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::LedgerHash, Self::EventBytes].into_iter().find(|kind| kind.as_str() == name)
-    }
-}
-
-/// A contradiction between what is stored and what a source gave; both versions are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Incident {
-    /// Its number.
-    pub id: u64,
-    /// What was contradicted.
-    pub kind: IncidentKind,
-    /// The ledger.
-    pub ledger: LedgerSeq,
-    /// The event, for [`IncidentKind::EventBytes`].
-    pub position: Option<Position>,
-    /// The source that contradicted.
-    pub source: String,
-    /// The stored version: XDR of the `LedgerHeader` or `ContractEvent`; empty where nothing is stored.
-    pub stored_xdr: Vec<u8>,
-    /// The source's version of the same; empty where the source gives nothing under the position.
-    pub offered_xdr: Vec<u8>,
-    /// When it was recorded, Unix milliseconds.
-    pub recorded_at_ms: u64,
-    /// When an operator resolved it; none while it is open.
-    pub resolved_at_ms: Option<u64>,
-    /// What the operator said.
-    pub note: Option<String>,
-}
-
 /// The archive's store. All methods block; implementations are chosen by URL at start-up.
 pub trait Store: Send + Sync {
     /// Takes the ingest lease: raises the fence, so that no earlier fence can write any more.
@@ -304,6 +255,15 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError`].
     fn record_failures(&self, failures: &[GapFailure], fence: Fence) -> Result<(), StoreError>;
+
+    /// Records that two stored ledgers are not of one chain, as an incident of the lower one; what was fetched between them
+    /// proves it. Does nothing where the stored ledgers are others by now, and where an operator has resolved this very
+    /// incident before.
+    ///
+    /// # Errors
+    /// [`StoreError::Incident`] when it was recorded, [`StoreError::PinContradicted`] when the lower ledger is pinned and
+    /// not stored, [`StoreError::IncidentOpen`], [`StoreError::StaleFence`].
+    fn record_severance(&self, found: &Severance, source: &str, fence: Fence) -> Result<(), StoreError>;
 
     /// Marks an open incident as resolved; what is stored stays.
     ///

@@ -54,6 +54,9 @@ fn outcome(before: Option<char>, after: Option<char>, ledgers: &[Option<(char, c
             Verdict::Accepted(ledger, ()) => format!("{}+", ledger.seq),
             Verdict::Refused(seq, ChainFault::DoesNotLink { lower, upper }, ()) => format!("{seq}-({lower},{upper})"),
             Verdict::Refused(seq, ChainFault::ContradictsStored { stored }, ()) => format!("{seq}!{stored}"),
+            Verdict::Severed(Severance { between, below, last, .. }) => {
+                format!("{between}/{}{}", below.0[0] as char, last.0[0] as char)
+            }
         })
         .collect();
     text.join(" ")
@@ -96,6 +99,18 @@ fn a_run_that_contradicts_the_stored_ledger_below_is_refused_as_long_as_it_links
     let fork = [Some(('B', 'A')), Some(('C', 'B')), Some(('d', 'c')), Some(('e', 'd'))];
     assert_eq!(outcome(Some('a'), None, &fork), "10!9 11!9 12+ 13+");
     assert_eq!(outcome(Some('a'), None, &[Some(('B', 'A'))]), "10!9");
+}
+
+#[test]
+fn a_run_that_links_up_to_the_stored_ledger_above_and_not_to_the_one_below_proves_that_those_two_do_not_belong_together()
+ {
+    let run = [Some(('B', 'A')), Some(('C', 'B')), Some(('D', 'C'))];
+    assert_eq!(outcome(Some('a'), Some('D'), &run), "10!9 11!9 12!9 10-12/AD");
+    assert_eq!(outcome(Some('a'), Some('B'), &run[..1]), "10!9 10/AB");
+    assert_eq!(outcome(Some('a'), Some('d'), &run), "10!9 11!9 12!9", "it hangs on nothing");
+    let broken = [run[0], Some(('C', 'X')), run[2]];
+    assert_eq!(outcome(Some('a'), Some('D'), &broken), "10!9 11+ 12+", "nothing ties the first to the last");
+    assert_eq!(outcome(Some('a'), Some('D'), &[run[0], None, run[2]]), "10!9 12+");
 }
 
 #[test]

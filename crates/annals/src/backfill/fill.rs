@@ -2,33 +2,44 @@
 //!
 //! Gaps that lie close together are filled from one reading of the source: to open it again for each would list a
 //! lake's partition, or go through a whole file, once a gap. What a reading brought out of order, or could not tie
-//! to the network yet, is read again as long as that gets anywhere.
+//! to the network yet, is read again as long as that gets anywhere. What cannot be used is asked of each of the
+//! source's servers alone.
 
 mod failures;
+mod forks;
 mod reading;
 mod rivals;
 
-use annals_core::{ChainFault, Coverage, LedgerRange};
+use annals_core::chain::Neighbours;
+use annals_core::{Coverage, LedgerHash, LedgerRange, LedgerSeq};
 
 use self::failures::Failures;
 pub(super) use self::failures::is_absence;
+pub(crate) use self::failures::worst;
+use self::forks::Tops;
 use self::reading::{Found, Reading};
-use super::{BackfillError, Job, Progress, pipeline, sound_ledgers};
+use super::{BackfillError, Job, Progress, pipeline};
 use crate::source::LedgerSource;
-use crate::store::{Fence, GapFailure, Store};
+use crate::store::{Fence, GapFailure, Store, StoreError};
 
 /// Gaps at most so many ledgers apart are filled from one reading.
 const APART_MAX: u64 = 1024;
 /// A source is read at most so often for the same ledgers in one run.
 const READINGS_MAX: usize = 16;
 
+/// The hash of a ledger that is not stored, as the one above it gives it, which is not stored either.
+pub(crate) type Named = (LedgerSeq, LedgerHash);
+
 /// What fills gaps, and from where.
+#[derive(Clone)]
 pub(super) struct Filler<'a> {
     pub job: &'a Job,
     pub store: &'a dyn Store,
     pub fence: Fence,
     pub source: &'a dyn LedgerSource,
     pub source_name: String,
+    /// What a ledger that is about to be stored demands of the gap below it.
+    pub named: Option<Named>,
     pub progress: &'a dyn Progress,
 }
 
@@ -61,7 +72,26 @@ impl Filler<'_> {
     }
 
     fn fill_group(&self, wanted: &Coverage) -> Result<Vec<GapFailure>, BackfillError> {
-        let forks = self.forks(wanted)?;
+        let mut failures = self.read_group(wanted)?;
+        // It is mostly the first that serves, and so gave what cannot be used.
+        for server in self.source.servers().into_iter().rev() {
+            let (absent, unusable): (Vec<_>, Vec<_>) =
+                failures.into_iter().partition(|failure| is_absence(&failure.code));
+            let Some(first) = unusable.first() else { return Ok(absent) };
+            let source_name = server.name();
+            tracing::warn!("{} ({}): {source_name} is asked for it alone", first.message, first.code);
+            let asked = unusable.iter().map(|failure| failure.range).collect();
+            let alone = Filler { source: server.as_ref(), source_name, ..self.clone() };
+            failures = worst(&unusable, alone.read_group(&asked)?);
+            failures.extend(absent);
+            failures.sort_by_key(|failure| failure.range);
+        }
+        Ok(failures)
+    }
+
+    fn read_group(&self, wanted: &Coverage) -> Result<Vec<GapFailure>, BackfillError> {
+        let tops = self.tops(wanted)?;
+        let forks = self.forks(wanted, &tops)?;
         let mut missing =
             forks.iter().fold(wanted.clone(), |rest, fork| rest.difference(&Coverage::from_iter([fork.range])));
         if missing.is_empty() {
@@ -70,7 +100,7 @@ impl Filler<'_> {
         let mut again = missing.clone();
         let mut explained: Vec<GapFailure> = Vec::new();
         for reading in 1..=READINGS_MAX {
-            let Found { stored, late, unproven, failures } = self.read(&again)?;
+            let Found { stored, late, unproven, failures } = self.read(&again, &tops)?;
             missing = missing.difference(&stored);
             let open = again.difference(&stored);
             explained = explained.iter().flat_map(|failure| outside(failure, &again)).collect();
@@ -89,36 +119,21 @@ impl Filler<'_> {
         Ok(explained)
     }
 
-    /// The gaps that the source would fill with another chain than the stored one above them.
-    ///
-    /// A gap is filled upwards, so a chain that nothing ties to the archive from below would be stored up to the
-    /// stored ledger before it is seen not to link. The gap's last ledger tells beforehand.
-    fn forks(&self, wanted: &Coverage) -> Result<Vec<GapFailure>, BackfillError> {
-        let mut forks = Vec::new();
-        // The chain itself refuses the last ledger, which is all of a gap of one.
-        for gap in wanted.ranges().iter().filter(|gap| gap.count() > 1) {
-            let stored = self.store.neighbours(*gap)?;
-            let is_pinned =
-                self.job.pins.iter().any(|pin| gap.contains(pin.seq) || pin.seq.next() == Some(gap.from_inclusive()));
-            let (None, Some(after), false) = (stored.before, stored.after, is_pinned) else { continue };
-            let last = gap.to_inclusive();
-            let given = sound_ledgers(self.job, self.source, Some(last), |ledger| ledger.hash)?;
-            let Some(above) = last.next().filter(|_| !given.is_empty() && !given.contains(&after)) else { continue };
-            let fault = ChainFault::ContradictsStored { stored: above };
-            let message = format!("{}: ledger {last}: {fault}", self.source_name);
-            forks.push(GapFailure { range: *gap, code: fault.code().to_owned(), message });
-        }
-        Ok(forks)
-    }
-
     fn explain(&self, failures: Failures, open: &Coverage, late: &Coverage) -> Vec<GapFailure> {
         failures.explain(open, late, &self.source_name)
     }
 
-    fn read(&self, wanted: &Coverage) -> Result<Found, BackfillError> {
-        let mut reading = Reading::new(self, wanted);
+    fn read(&self, wanted: &Coverage, tops: &Tops) -> Result<Found, BackfillError> {
+        let mut reading = Reading::new(self, wanted, tops);
         pipeline::run(self.source, wanted, &self.job.network, |object| reading.take(object))?;
         reading.finish()
+    }
+
+    /// The links that are demanded of `gap` from both sides.
+    fn neighbours(&self, gap: LedgerRange) -> Result<Neighbours, StoreError> {
+        let stored = self.store.neighbours(gap)?;
+        let named = self.named.filter(|(seq, _)| *seq == gap.to_inclusive()).map(|(_, hash)| hash);
+        Ok(Neighbours { after: stored.after.or(named), ..stored })
     }
 }
 

@@ -27,7 +27,10 @@ gap, and the rest goes on. --rpc-mode events is for an RPC without getLedgers: i
 tell, as class unverified, and covers what the RPC says that it scanned; a later backfill of the same range from whole
 ledgers verifies it. With --json the last line on stdout is
 {ledgers, fetched, events, committed, uncommitted, rewritten, unverified, verified_through, ingested_through, gaps,
-unattributed, anchor}, where unattributed are the contracts that wait for `annals reattribute`.
+unverified_ranges, unattributed, anchor}, where unattributed are the contracts that wait for `annals reattribute`.
+
+unverified_ranges are ledgers that are covered and not verified, since they are known by events alone and this source
+lacks them or gives events alone, too. They are no gap: the exit code is 0, and verified_through stops below them.
 
 anchor is what the range hangs on at the end: pinned, history-archive, sources-agree or source, the word of the source
 alone. Where --history-archive names archives, or --rpc endpoints of two hosts, they are asked for the newest stored
@@ -181,6 +184,12 @@ fn report(summary: &Summary, on: HangsOn, context: &Context) -> Result<(), CliEr
     output.line(format_args!("anchor: {}", on.as_str()))?;
     for gap in &summary.gaps {
         output.line(format_args!("missing: ledgers {}-{}; see `annals gaps`", gap.from, gap.to))?;
+    }
+    for known in &summary.unverified_ranges {
+        output.line(format_args!(
+            "unverified: ledgers {}-{} are known by events alone; read them from a source of whole ledgers",
+            known.from, known.to
+        ))?;
     }
     for line in few(&summary.unattributed, |contract| format!("waiting for `annals reattribute`: {contract}")) {
         output.line(line)?;

@@ -109,6 +109,11 @@ impl Following {
         Ok(Self { job, store: Arc::new(store), sources, options, clock, own: Arc::default() })
     }
 
+    /// Whether anybody beside the source can confirm what is stored.
+    pub fn has_witnesses(&self) -> bool {
+        self.options.confirm.is_some()
+    }
+
     /// The same place, whose network this follows.
     pub fn in_place(&self, place: Place) -> Place {
         let own_follower = Some(Arc::clone(&self.own));

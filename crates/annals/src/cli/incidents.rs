@@ -17,7 +17,9 @@ Examples:
   annals incidents resolve 1 --note 'the second lake was of a fork'
 
 An incident is another hash for a stored ledger, or other bytes under a stored event. Both versions are kept,
-nothing is written until it is resolved, and reads go on. Resolving keeps what is stored.";
+nothing is written until it is resolved, and reads go on. Resolving keeps what is stored. Where the other hash is given by
+a ledger that links up to what is stored above, offered_xdr is the header of that ledger: what is stored is then of two
+chains, and the gap between them stays a gap after it was resolved.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"))]

@@ -125,7 +125,14 @@ pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
                 let filling = Arc::clone(&log);
                 plan.options.filled = Arc::new(move |ledgers| filling.filled(ledgers));
                 let watch: WatchMaker = Box::new(|_| log);
-                Some((Following::prepare(plan, &archive, stop)?, watch))
+                let following = Following::prepare(plan, &archive, stop)?;
+                if !following.has_witnesses() {
+                    tracing::warn!(
+                        "nobody beside the source confirms what is stored: name --rpc endpoints of two hosts, or \
+                         --history-archive URL"
+                    );
+                }
+                Some((following, watch))
             }
             None => None,
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::time::Duration;
 
-use annals_core::{Coverage, LedgerRange, LedgerSeq};
+use annals_core::{Coverage, LedgerRange, LedgerSeq, ScopeKey};
 
 use super::shared::Shared;
 use super::{FollowError, FollowJob, FollowOptions, FollowSources};
@@ -102,59 +102,80 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            let (stored, missing) = self.round()?;
+            let (stored, wanted) = self.round()?;
             if self.must_end() {
                 // The bell is let go next.
                 rest = ROUNDS_APART_MAX;
                 continue;
             }
             idle_rounds = if stored > 0 { 0 } else { u32::min(idle_rounds + 1, DOUBLINGS_MAX) };
-            rest = match missing {
+            rest = match wanted {
                 0 => ROUNDS_APART_MAX,
                 _ => self.options.gaps_rest.saturating_mul(1 << idle_rounds.saturating_sub(1)).min(ROUNDS_APART_MAX),
             };
             if stored > 0 {
-                tracing::info!("{stored} missing ledgers were stored, {missing} are still missing");
+                tracing::info!("{stored} ledgers of the past were stored or verified, {wanted} are still to be");
             }
         }
     }
 
-    /// Asks each source for what is missing; says how many ledgers were stored and how many are missing still.
+    /// Asks each source for what is wanted; says how many ledgers were stored or verified, and how many are wanted still.
     fn round(&self) -> Result<(u64, u64), FollowError> {
-        let before = self.missing()?;
+        let before = self.wanted()?;
         if !before.is_empty() {
             let oldest = self.sources.tip.tip().and_then(|tip| tip.oldest);
-            let (old, kept) = split(&before, oldest);
-            let lakes = || self.sources.history.iter().map(|lake| &**lake as &dyn LedgerSource);
             let tip = self.sources.tip.as_ref() as &dyn LedgerSource;
-            self.fill_from(lakes().chain([tip]), &old)?;
-            self.fill_from([tip].into_iter().chain(lakes()), &kept)?;
+            let lakes = self.sources.history.iter().map(|lake| &**lake as &dyn LedgerSource);
+            let mut told = Vec::new();
+            // What lakes have of the rest is compared with what the tip's source keeps.
+            self.fill_from([tip].into_iter(), &kept(&before, oldest), &mut told)?;
+            let judged = self.judged(self.wanted()?.intersection(&before))?;
+            self.fill_from(lakes.chain([tip]), &judged, &mut told)?;
         }
-        let after = self.missing()?;
+        let after = self.wanted()?;
         Ok((before.difference(&after).count(), after.count()))
+    }
+
+    /// What anybody may be asked for. Of ledgers right under the boundary a source may have any chain while neither the
+    /// boundary's ledger has come nor anything is stored below them: they wait for that ledger.
+    fn judged(&self, wanted: Coverage) -> Result<Coverage, FollowError> {
+        let boundary = self.shared.boundary().filter(|boundary| boundary.below.is_none());
+        let is_open = |gap: &&LedgerRange| boundary.map(|boundary| boundary.ledger) == gap.to_inclusive().next();
+        let Some(open) = wanted.ranges().last().filter(is_open) else { return Ok(wanted) };
+        let stored = self.store.neighbours(*open)?;
+        let waits = stored.before.is_none() && stored.after.is_none();
+        Ok(if waits { wanted.difference(&Coverage::from_iter([*open])) } else { wanted })
     }
 
     fn fill_from<'a>(
         &self,
         sources: impl Iterator<Item = &'a dyn LedgerSource>,
         wanted: &Coverage,
+        told: &mut Vec<GapFailure>,
     ) -> Result<(), FollowError> {
         for source in sources {
-            let missing = self.missing()?.intersection(wanted);
+            let missing = self.wanted()?.intersection(wanted);
             if missing.is_empty() || self.must_end() {
                 break;
             }
-            self.fill(source, &missing)?;
+            self.fill(source, &missing, told)?;
         }
         Ok(())
     }
 
-    fn fill(&self, source: &dyn LedgerSource, missing: &Coverage) -> Result<(), FollowError> {
+    /// Fills what it can, and records the worst that was told in this round of what it cannot.
+    fn fill(
+        &self,
+        source: &dyn LedgerSource,
+        missing: &Coverage,
+        told: &mut Vec<GapFailure>,
+    ) -> Result<(), FollowError> {
         let Some(range) = span(missing) else { return Ok(()) };
         let FollowJob { network, scope, classic, pins, .. } = self.job.clone();
         let job = Job { network, scope, classic, range, pins };
         let fence = self.shared.fence;
-        let failures = match backfill::fill(&job, self.store.as_ref(), fence, source, missing, &Going(self)) {
+        let named = self.shared.boundary().and_then(|boundary| Some((boundary.ledger.previous()?, boundary.below?)));
+        let failures = match backfill::fill(&job, self.store.as_ref(), fence, source, missing, named, &Going(self)) {
             Ok(failures) => failures,
             Err(error) => match Self::judge(error)? {
                 Some((code, message)) => {
@@ -163,16 +184,18 @@ impl Worker {
                         code: code.clone(),
                         message: message.clone(),
                     };
-                    self.missing()?.intersection(missing).ranges().iter().map(failure).collect()
+                    self.wanted()?.intersection(missing).ranges().iter().map(failure).collect()
                 }
                 None => return Ok(()),
             },
         };
         if let Some(failure) = failures.first().filter(|_| !self.must_end()) {
             tracing::warn!("{} of the gaps: {} ({})", failure.range, failure.message, failure.code);
+            let failures = backfill::worst(told, failures);
             if let Err(error) = self.store.record_failures(&failures, fence) {
                 _ = Self::judge(error.into())?;
             }
+            told.extend(failures);
         }
         Ok(())
     }
@@ -196,16 +219,24 @@ impl Worker {
         })
     }
 
-    /// What is missing below the boundary; nothing while an incident waits.
-    fn missing(&self) -> Result<Coverage, FollowError> {
+    /// What is missing below the boundary; where nothing is, what is known there by events alone. Nothing while an incident
+    /// waits.
+    fn wanted(&self) -> Result<Coverage, FollowError> {
         let status = self.store.status()?;
-        let Some(last) = self.shared.below_boundary().filter(|_| status.open_incidents == 0) else {
-            return Ok(Coverage::new());
-        };
+        let below = self.shared.boundary().and_then(|boundary| boundary.ledger.previous());
+        let Some(last) = below.filter(|_| status.open_incidents == 0) else { return Ok(Coverage::new()) };
         let Ok(below) = LedgerRange::new(LedgerSeq::MIN, last) else { return Ok(Coverage::new()) };
         let keys = self.job.scope.keys();
         let gaps = status.gaps.iter().filter(|gap| keys.contains(&gap.key)).map(|gap| gap.range);
-        Ok(gaps.collect::<Coverage>().within(below))
+        let missing = gaps.collect::<Coverage>().within(below);
+        if !missing.is_empty() {
+            return Ok(missing);
+        }
+        // What another key covers, too, is not verified by these alone.
+        let takes_all = keys.contains(&ScopeKey::All);
+        let others = status.coverage.iter().filter(|(key, _)| !takes_all && !keys.contains(key));
+        let unverified = backfill::unverified(&status, &self.job.scope, below);
+        Ok(others.fold(unverified, |unverified, (_, covered)| unverified.difference(covered)))
     }
 
     fn must_end(&self) -> bool {
@@ -235,12 +266,10 @@ impl Progress for Going<'_> {
     }
 }
 
-/// The ledgers below `oldest`, and the others.
-fn split(missing: &Coverage, oldest: Option<LedgerSeq>) -> (Coverage, Coverage) {
+/// The ledgers from `oldest` on; all where nobody says what is kept.
+fn kept(wanted: &Coverage, oldest: Option<LedgerSeq>) -> Coverage {
     let below = oldest.and_then(LedgerSeq::previous).and_then(|last| LedgerRange::new(LedgerSeq::MIN, last).ok());
-    let old = below.map_or_else(Coverage::new, |below| missing.within(below));
-    let kept = missing.difference(&old);
-    (old, kept)
+    below.map_or_else(|| wanted.clone(), |below| wanted.difference(&Coverage::from_iter([below])))
 }
 
 fn span(missing: &Coverage) -> Option<LedgerRange> {

@@ -1,21 +1,29 @@
 //! What the two threads that write share.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use annals_core::LedgerSeq;
+use annals_core::{LedgerHash, LedgerSeq};
 
 use crate::store::Fence;
 
 /// A commit of new ledgers is waited for no longer than this; the store keeps the two apart all the same.
 const TURN_MAX: Duration = Duration::from_secs(5);
 
+/// Gaps below are worked off; what is missing from here on is taken at the tip.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Boundary {
+    pub(super) ledger: LedgerSeq,
+    /// The hash that it gives for the ledger below it; none before it has come.
+    pub(super) below: Option<LedgerHash>,
+}
+
 /// The fence, the boundary, and whose turn it is to commit.
 pub(super) struct Shared {
     pub(super) fence: Fence,
-    /// Gaps below are worked off; what is missing from here on is taken at the tip.
-    boundary: AtomicU32,
+    /// None before following has begun.
+    boundary: Mutex<Option<Boundary>>,
     is_ended: AtomicBool,
     tip_commits: Mutex<bool>,
     committed: Condvar,
@@ -25,20 +33,31 @@ impl Shared {
     pub(super) fn new(fence: Fence) -> Self {
         Self {
             fence,
-            boundary: AtomicU32::new(0),
+            boundary: Mutex::default(),
             is_ended: AtomicBool::new(false),
             tip_commits: Mutex::default(),
             committed: Condvar::new(),
         }
     }
 
-    pub(super) fn set_boundary(&self, boundary: LedgerSeq) {
-        self.boundary.store(boundary.get(), Ordering::Release);
+    fn lock_boundary(&self) -> MutexGuard<'_, Option<Boundary>> {
+        self.boundary.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last ledger below the boundary; none before there is one.
-    pub(super) fn below_boundary(&self) -> Option<LedgerSeq> {
-        LedgerSeq::new(self.boundary.load(Ordering::Acquire).checked_sub(1)?).ok()
+    pub(super) fn set_boundary(&self, ledger: LedgerSeq) {
+        *self.lock_boundary() = Some(Boundary { ledger, below: None });
+    }
+
+    pub(super) fn boundary(&self) -> Option<Boundary> {
+        *self.lock_boundary()
+    }
+
+    /// Takes note of the lowest ledger of those that came at the tip, and of the hash that it names below it; tells whether
+    /// that is the boundary's, and news.
+    pub(super) fn has_come(&self, (lowest, below): (LedgerSeq, LedgerHash)) -> bool {
+        let mut boundary = self.lock_boundary();
+        let awaited = boundary.as_mut().filter(|boundary| boundary.ledger == lowest && boundary.below.is_none());
+        awaited.map(|boundary| boundary.below = Some(below)).is_some()
     }
 
     /// Says that nothing more is to be committed.

@@ -168,6 +168,7 @@ impl Live<'_> {
         }
         let job = self.job;
         let (network, scope, name) = (job.network.clone(), job.scope.clone(), self.source.name());
+        let lowest = ledgers.first().map(|lowest| (lowest.seq, lowest.previous_hash));
         let batch = match Batch::checked(network, scope, job.classic, name, ledgers) {
             Ok(batch) => batch,
             Err(error) => {
@@ -177,6 +178,11 @@ impl Live<'_> {
         };
         let fence = self.shared.fence;
         let committed = self.shared.at_the_tip(|| self.store.commit(&batch, fence));
+        // A ledger that is held back tells as well what is to lie below it.
+        let is_taken = matches!(committed, Ok(_) | Err(StoreError::NetworkUnproven { .. }));
+        if lowest.is_some_and(|lowest| is_taken && self.shared.has_come(lowest)) {
+            self.gaps.wake();
+        }
         Ok(committed.map(|_| ()).map_err(Refusal::Store))
     }
 

@@ -12,6 +12,7 @@ mod fault;
 mod live;
 mod page;
 mod pool;
+mod server;
 mod stream;
 mod tip;
 mod witness;
@@ -28,6 +29,7 @@ pub use self::events::Scanned;
 pub use self::fault::{NextStep, RequestFault, RequestFaultKind};
 use self::live::Live;
 use self::pool::Pool;
+use self::server::Server;
 use self::stream::RpcStream;
 pub use self::tip::Tip;
 pub use self::witness::RpcWitness;
@@ -177,7 +179,13 @@ impl LedgerSource for RpcSource {
     }
 
     fn open(&self, range: LedgerRange) -> Result<ObjectStream, SourceError> {
-        Ok(Box::new(RpcStream::new(Arc::clone(&self.pool), self.name(), range)))
+        Ok(Box::new(RpcStream::new(Arc::clone(&self.pool), None, self.name(), range)))
+    }
+
+    fn servers(&self) -> Vec<Box<dyn LedgerSource>> {
+        let places = 0..self.pool.endpoints.len();
+        let server = |place| Box::new(Server { pool: Arc::clone(&self.pool), place }) as Box<dyn LedgerSource>;
+        if places.len() > 1 { places.map(server).collect() } else { Vec::new() }
     }
 }
 

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use annals_core::chain::Neighbours;
+use annals_core::chain::{Neighbours, Severance};
 use annals_core::registry::Payload;
 use annals_core::{
     Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Registry, Scope, ScopeKey,
@@ -46,6 +46,7 @@ mod readers;
 mod request;
 mod schema;
 mod schemas;
+mod severance;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -253,6 +254,13 @@ impl Store for SqliteStore {
         self.named(self.write_fenced(fence, |connection| {
             failures.iter().try_for_each(|failure| request::record_failure(connection, failure, now_ms))
         }))
+    }
+
+    fn record_severance(&self, found: &Severance, source: &str, fence: Fence) -> Result<(), StoreError> {
+        let now_ms = self.clock.now_unix_ms();
+        let record = |connection: &Connection| severance::record(connection, found, source, now_ms);
+        // An incident is an error to whoever asks, and is committed all the same.
+        self.named(self.write_fenced(fence, record))?.map_or(Ok(()), Err)
     }
 
     fn resolve_incident(&self, id: u64, note: Option<&str>, fence: Fence) -> Result<(), StoreError> {

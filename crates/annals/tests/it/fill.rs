@@ -1,6 +1,7 @@
 //! Filling gaps through the library: odd sources, failing stores, and what must hold after each run.
 
 pub mod bench;
+mod forks;
 mod limits;
 mod order;
 mod pins;

@@ -6,6 +6,7 @@ mod downtime;
 mod ends;
 mod exported;
 mod faults;
+mod foreign;
 mod gaps;
 mod incidents;
 mod limits;

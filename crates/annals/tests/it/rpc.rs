@@ -1,5 +1,6 @@
 //! The RPC source over HTTP, against nodes that misbehave by a script.
 
+mod altered;
 pub mod bench;
 mod commands;
 mod endpoints;

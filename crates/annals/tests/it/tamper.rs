@@ -281,6 +281,33 @@ fn a_chain_that_does_not_link_to_the_stored_one_is_refused_whole() {
 }
 
 #[test]
+fn stored_ledgers_that_are_not_of_one_chain_are_an_incident_as_soon_as_a_source_proves_it() {
+    let (sound, fork) = (Lake::sound(), Lake::of(&chain(PASSPHRASE, 8, None)));
+    let data = tempfile::tempdir().unwrap();
+    let run = |lake: &Lake, range| Ran::of(&mut backfill(&lake.path(), data.path(), PASSPHRASE, range));
+    run(&sound, "100:103").ends_with(0);
+    run(&fork, "108:111").ends_with(0);
+    let nothing_proven = run(&sound, "100:111").ends_with(3);
+    assert_eq!(nothing_proven.json()["gaps"], json!([{"from": 104, "to": 107}]), "anybody can go on from a ledger");
+    let incidents = || report(&["incidents", "list"], data.path()).ends_with(0).json()["incidents"].clone();
+    assert_eq!(incidents(), json!([]));
+    let stored = export(data.path()).stdout;
+    let proven = run(&fork, "100:111").ends_with(3);
+    assert!(proven.stderr.contains("[INCIDENT]"), "{proven:?}");
+    let found = incidents()[0].clone();
+    assert_eq!((&found["kind"], &found["ledger"]), (&json!("ledger_hash"), &json!(103)), "{found}");
+    assert!(!found["stored_xdr"].as_str().unwrap().is_empty() && found["stored_xdr"] != found["offered_xdr"]);
+    let open = run(&sound, "100:111").ends_with(3);
+    assert!(open.stderr.contains("[INCIDENT_OPEN]"), "{open:?}");
+    report(&["incidents", "resolve", "1", "--note", "the first lake was ours"], data.path()).ends_with(0);
+    let known = run(&fork, "100:111").ends_with(3);
+    assert_eq!(known.json()["gaps"], json!([{"from": 104, "to": 107}]), "{known:?}");
+    assert!(gaps(data.path()).iter().all(|gap| gap["last_code"] == "CONTRADICTS_STORED"));
+    assert_eq!(incidents().as_array().unwrap().len(), 1, "what was resolved stops nothing again");
+    assert_eq!(export(data.path()).stdout, stored);
+}
+
+#[test]
 fn inv_11_lowering_the_start_is_printed_and_moves_no_mark_back() {
     let data = tempfile::tempdir().unwrap();
     let lake = Lake::sound();

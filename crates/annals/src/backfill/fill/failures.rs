@@ -18,6 +18,24 @@ pub(in crate::backfill) fn is_absence(code: &str) -> bool {
     of_source.contains(&code) || [NOT_IN_SOURCE, OUT_OF_ORDER, "NETWORK_UNPROVEN", "UNKNOWN_PROTOCOL"].contains(&code)
 }
 
+/// The worst of what was said of the ledgers in `later`: that a source lacks one does not tell over that another's
+/// contradicts the chain.
+pub(crate) fn worst(earlier: &[GapFailure], later: Vec<GapFailure>) -> Vec<GapFailure> {
+    let (absent, mut worst): (Vec<_>, Vec<_>) = later.into_iter().partition(|failure| is_absence(&failure.code));
+    let mut untold: Coverage = absent.iter().map(|failure| failure.range).collect();
+    for failure in earlier.iter().rev().filter(|failure| !is_absence(&failure.code)) {
+        let told = untold.within(failure.range);
+        untold.remove(failure.range);
+        worst.extend(told.ranges().iter().map(|range| GapFailure { range: *range, ..failure.clone() }));
+    }
+    for failure in absent {
+        let rest = untold.within(failure.range);
+        worst.extend(rest.ranges().iter().map(|range| GapFailure { range: *range, ..failure.clone() }));
+    }
+    worst.sort_by_key(|failure| failure.range);
+    worst
+}
+
 /// The failures of one reading.
 #[derive(Default)]
 pub(super) struct Failures {
@@ -74,5 +92,37 @@ impl Failures {
         }
         explained.sort_by_key(|failure| failure.range);
         explained
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use annals_core::LedgerSeq;
+
+    use super::*;
+
+    fn failure(from: u32, to: u32, code: &str) -> GapFailure {
+        let seq = |number| LedgerSeq::new(number).unwrap();
+        let range = LedgerRange::new(seq(from), seq(to)).unwrap();
+        GapFailure { range, code: code.to_owned(), message: String::new() }
+    }
+
+    #[test]
+    fn a_contradiction_is_not_told_over_by_an_absence_and_an_absence_is() {
+        let earlier = [
+            failure(1, 9, "BELOW_RETENTION"),
+            failure(3, 4, "UNDECODABLE_LEDGER"),
+            failure(4, 6, "CONTRADICTS_STORED"),
+        ];
+        let later = vec![failure(2, 8, NOT_IN_SOURCE), failure(10, 10, "DOES_NOT_LINK")];
+        let told = [
+            failure(2, 2, NOT_IN_SOURCE),
+            failure(3, 3, "UNDECODABLE_LEDGER"),
+            failure(4, 6, "CONTRADICTS_STORED"),
+            failure(7, 8, NOT_IN_SOURCE),
+            failure(10, 10, "DOES_NOT_LINK"),
+        ];
+        assert_eq!(worst(&earlier, later), told);
+        assert_eq!(worst(&earlier, vec![failure(5, 5, "DOES_NOT_LINK")]), [failure(5, 5, "DOES_NOT_LINK")]);
     }
 }

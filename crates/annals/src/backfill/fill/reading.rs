@@ -7,6 +7,7 @@ use annals_core::{Chain, CheckedLedger, Coverage, LedgerRange, LedgerSeq, Networ
 
 use super::Filler;
 use super::failures::Failures;
+use super::forks::Tops;
 use super::rivals::{Choice, Rivals};
 use crate::backfill::pipeline::{Checked, Outcome};
 use crate::backfill::{BackfillError, commit, whole_chain};
@@ -37,6 +38,8 @@ pub(super) struct Found {
 pub(super) struct Reading<'a> {
     filler: &'a Filler<'a>,
     wanted: &'a Coverage,
+    /// What the source was judged by.
+    tops: &'a Tops,
     /// The gaps that no ledger has reached yet.
     ahead: VecDeque<LedgerRange>,
     current: Option<Line<'a>>,
@@ -63,9 +66,9 @@ struct Run {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(filler: &'a Filler<'a>, wanted: &'a Coverage) -> Self {
+    pub(super) fn new(filler: &'a Filler<'a>, wanted: &'a Coverage, tops: &'a Tops) -> Self {
         let ahead = wanted.ranges().iter().copied().collect();
-        Self { filler, wanted, ahead, current: None, run: Run::default(), found: Found::default() }
+        Self { filler, wanted, tops, ahead, current: None, run: Run::default(), found: Found::default() }
     }
 
     /// Takes one object.
@@ -130,13 +133,23 @@ impl<'a> Reading<'a> {
     }
 
     fn open_gap(&self, gap: LedgerRange) -> Result<Line<'a>, BackfillError> {
-        let stored = self.filler.store.neighbours(gap)?;
+        let stored = self.demanded(gap)?;
         let pins = self.filler.job.pins.as_slice();
         let below = gap.from_inclusive().previous();
         let pinned = pins.iter().find(|pin| Some(pin.seq) == below).map(|pin| pin.hash);
         let neighbours = Neighbours { before: stored.before.or(pinned), after: stored.after };
         let (chain, rivals) = (Chain::new(gap, neighbours), Rivals::new(gap, neighbours, pins));
         Ok(Line { gap, chain, rivals, follows: neighbours.before.is_some() })
+    }
+
+    /// The links that are demanded of `gap`. Where the source was judged by others, a ledger was stored above the gap
+    /// meanwhile, and it has to be judged again.
+    fn demanded(&self, gap: LedgerRange) -> Result<Neighbours, BackfillError> {
+        let neighbours = self.filler.neighbours(gap)?;
+        match self.tops.still_hold(gap.to_inclusive(), neighbours.after) {
+            true => Ok(neighbours),
+            false => Err(BackfillError::Stopped),
+        }
     }
 
     fn close_gap(&mut self) -> Result<(), BackfillError> {
@@ -179,6 +192,10 @@ impl<'a> Reading<'a> {
                 Verdict::Refused(seq, fault, object) => {
                     self.fail(Some(LedgerRange::single(seq)), fault.code(), format!("{object}: {fault}"));
                 }
+                Verdict::Severed(found) => {
+                    let Filler { store, source_name, fence, .. } = self.filler;
+                    store.record_severance(&found, source_name, *fence)?;
+                }
             }
         }
         Ok(())
@@ -213,6 +230,9 @@ impl<'a> Reading<'a> {
         let Filler { job, store, fence, source_name, progress, .. } = self.filler;
         if !progress.may_go_on() {
             return Err(BackfillError::Stopped);
+        }
+        if let Some(line) = &self.current {
+            self.demanded(line.gap)?;
         }
         match commit(job, *store, *fence, source_name, run.ledgers) {
             Ok(events) => {

@@ -59,7 +59,8 @@ struct Trial {
 impl Trial {
     fn is_over(&self) -> bool {
         let tries_max = match &self.last {
-            None => return false,
+            // Not to be asked at all, or not yet asked.
+            None => return self.tries > 0,
             Some(Verdict::BelowOldest(_)) => 1,
             Some(Verdict::Behind(_) | Verdict::LeavesOut { .. }) => LAGGING_TRIES,
             Some(Verdict::Failed(fault)) if fault.kind.next_step() == NextStep::Never => 1,
@@ -71,10 +72,11 @@ impl Trial {
 }
 
 impl Pool {
-    /// A page that begins with the first ledger of `wanted`, from the first endpoint that can.
-    pub(super) fn page(&self, wanted: LedgerRange, size: &mut PageSize) -> Result<Page, Unserved> {
+    /// A page that begins with the first ledger of `wanted`, from the first endpoint that can, or from the one in place
+    /// `only`.
+    pub(super) fn page(&self, wanted: LedgerRange, only: Option<usize>, size: &mut PageSize) -> Result<Page, Unserved> {
         let at = wanted.from_inclusive();
-        self.ask(|_, endpoint| {
+        self.ask_one(only, |_, endpoint| {
             let ledgers = size.ledgers(wanted.count());
             let page = endpoint.page(&self.passphrase, at, ledgers);
             match &page {
@@ -89,8 +91,21 @@ impl Pool {
     /// What `ask` brings from the first endpoint that can; it is told the endpoint's place.
     ///
     /// Ends: each endpoint is asked a bounded number of times, and every wait is bounded and none is zero.
-    pub(super) fn ask<T>(&self, mut ask: impl FnMut(usize, &Endpoint) -> Result<T, Verdict>) -> Result<T, Unserved> {
-        let mut trials: Vec<Trial> = self.endpoints.iter().map(|endpoint| self.begin(endpoint)).collect();
+    pub(super) fn ask<T>(&self, ask: impl FnMut(usize, &Endpoint) -> Result<T, Verdict>) -> Result<T, Unserved> {
+        self.ask_one(None, ask)
+    }
+
+    /// The same of the endpoint in place `only`, where there is one.
+    fn ask_one<T>(
+        &self,
+        only: Option<usize>,
+        mut ask: impl FnMut(usize, &Endpoint) -> Result<T, Verdict>,
+    ) -> Result<T, Unserved> {
+        let begin = |(place, endpoint)| match only {
+            Some(only) if only != place => Trial { tries: u32::MAX, last: None },
+            _ => self.begin(endpoint),
+        };
+        let mut trials: Vec<Trial> = self.endpoints.iter().enumerate().map(begin).collect();
         while let Some(place) = self.next(&trials).filter(|_| !self.clock.is_stopped()) {
             let (endpoint, trial) = (&self.endpoints[place], &mut trials[place]);
             let now = self.clock.monotonic();

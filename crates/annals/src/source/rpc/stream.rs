@@ -11,6 +11,8 @@ use crate::source::{LedgerObject, ObjectFault};
 
 pub(super) struct RpcStream {
     pool: Arc<Pool>,
+    /// The place of the only endpoint that is asked; none for all.
+    only: Option<usize>,
     name: String,
     /// What is still to be asked for.
     wanted: Option<LedgerRange>,
@@ -20,9 +22,9 @@ pub(super) struct RpcStream {
 }
 
 impl RpcStream {
-    pub(super) fn new(pool: Arc<Pool>, name: String, range: LedgerRange) -> Self {
+    pub(super) fn new(pool: Arc<Pool>, only: Option<usize>, name: String, range: LedgerRange) -> Self {
         let size = PageSize::new();
-        Self { pool, name, wanted: Some(range), size, ready: VecDeque::new(), lost_in_a_row: 0 }
+        Self { pool, only, name, wanted: Some(range), size, ready: VecDeque::new(), lost_in_a_row: 0 }
     }
 
     /// What is wanted above `last`.
@@ -48,7 +50,7 @@ impl Iterator for RpcStream {
                 return Some(Ok(object));
             }
             let wanted = self.wanted?;
-            match self.pool.page(wanted, &mut self.size) {
+            match self.pool.page(wanted, self.only, &mut self.size) {
                 Ok(page) => {
                     self.lost_in_a_row = 0;
                     self.wanted = Self::above(wanted, page.last);

@@ -56,6 +56,14 @@ pub(super) fn record(
     Ok(connection.query_row(sql, values, |row| row.get(0))?)
 }
 
+/// Whether an operator has resolved the same contradiction before.
+pub(super) fn is_resolved(connection: &Connection, found: &Contradiction) -> Result<bool, StoreError> {
+    let sql = "/* incidents::is_resolved */ SELECT 1 FROM incidents WHERE resolved_at_ms IS NOT NULL AND kind = ?1 \
+               AND ledger_seq = ?2 AND stored_xdr = ?3 AND offered_xdr = ?4";
+    let values = params![found.kind.as_str(), found.ledger.get(), found.stored_xdr, found.offered_xdr];
+    Ok(connection.prepare_cached(sql)?.exists(values)?)
+}
+
 /// Marks an open incident as resolved.
 pub(super) fn resolve(connection: &Connection, id: u64, note: Option<&str>, now_ms: u64) -> Result<(), StoreError> {
     let unknown = || StoreError::UnknownIncident { id };

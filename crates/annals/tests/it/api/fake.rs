@@ -7,7 +7,7 @@ use annals::store::{
     DigestAnswer, DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident,
     JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Sealed, Status, Store, StoreError, StoredLedger,
 };
-use annals_core::chain::Neighbours;
+use annals_core::chain::{Neighbours, Severance};
 use annals_core::registry::Payload;
 use annals_core::{
     Batch, Census, ClassicPolicy, ContractId, Coverage, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Scope,
@@ -128,6 +128,10 @@ impl Store for Fake {
     }
 
     fn record_failures(&self, _: &[GapFailure], _: Fence) -> Result<(), StoreError> {
+        unreachable!("readers write nothing")
+    }
+
+    fn record_severance(&self, _: &Severance, _: &str, _: Fence) -> Result<(), StoreError> {
         unreachable!("readers write nothing")
     }
 

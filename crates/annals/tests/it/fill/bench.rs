@@ -14,7 +14,7 @@ use annals::store::{
     DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page,
     PageQuery, Pin, Plan, Reattributed, Request, Sealed, SqliteStore, Status, Store, StoreError, StoredLedger,
 };
-use annals_core::chain::Neighbours;
+use annals_core::chain::{Neighbours, Severance};
 use annals_core::registry::Payload;
 use annals_core::{
     Batch, Census, ClassicPolicy, ContractId, Event, LedgerRange, LedgerSeq, Network, Position, ProofMaterial, Scope,
@@ -173,6 +173,10 @@ impl Store for WatchedStore {
     fn record_failures(&self, failures: &[GapFailure], fence: Fence) -> Result<(), StoreError> {
         self.failures_recorded.fetch_add(1, Ordering::SeqCst);
         self.inner.record_failures(failures, fence)
+    }
+
+    fn record_severance(&self, found: &Severance, source: &str, fence: Fence) -> Result<(), StoreError> {
+        self.inner.record_severance(found, source, fence)
     }
 
     fn resolve_incident(&self, id: u64, note: Option<&str>, fence: Fence) -> Result<(), StoreError> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use annals::backfill::{BackfillError, Job};
 use annals::store::{Store as _, StoreError};
 
-use super::bench::{Bench, Item, ScriptedSource, chain, job, range, told};
+use super::bench::{Bench, Item, ScriptedSource, chain, job, told};
 
 #[test]
 fn a_store_that_fails_midway_ends_the_run_keeps_what_was_committed_and_the_next_run_completes_it() {
@@ -84,20 +84,6 @@ fn g5_a_store_that_fails_while_the_reader_waits_for_room_lets_the_reader_go() {
     let (ended, end) = channel();
     std::thread::spawn(move || ended.send(bench.try_run(&job(100, 189), &source).is_err()));
     assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(true), "the run never ended");
-}
-
-#[test]
-fn a_chain_that_contradicts_the_stored_ledger_above_is_refused_before_any_of_it_is_stored() {
-    let (ledgers, fork) = (chain(7, 100, 30, |_| true), chain(8, 100, 30, |_| true));
-    let bench = Bench::new();
-    bench.run(&job(120, 129), &ScriptedSource::of(&ledgers));
-    let refused = bench.run(&job(100, 129), &ScriptedSource::of(&fork));
-    assert_eq!((refused.fetched, refused.verified_through), (0, None));
-    let [failure] = refused.failures.as_slice() else { panic!("{:?}", refused.failures) };
-    assert_eq!((failure.code.as_str(), failure.range), ("CONTRADICTS_STORED", range(100, 119)));
-    assert!(failure.message.contains("120"), "{failure:?}");
-    let filled = bench.run(&job(100, 129), &ScriptedSource::of(&ledgers));
-    assert_eq!((filled.fetched, filled.verified_through), (20, Some(129)));
 }
 
 #[test]

@@ -15,12 +15,12 @@ pub fn passphrase_network() -> SimNetwork {
     SimNetwork::with(NetworkOptions { passphrase: PASSPHRASE.to_owned(), ..NetworkOptions::of_seed(1) })
 }
 
-fn gaps(status: &Status) -> Vec<String> {
+pub fn gaps(status: &Status) -> Vec<String> {
     status.gaps.iter().map(|gap| gap.range.to_string()).collect()
 }
 
 /// A network of small ledgers from 100 on, which writes a lake.
-fn with_lake(seed: u64, ledgers: u32) -> (SimNetwork, tempfile::TempDir) {
+pub fn with_lake(seed: u64, ledgers: u32) -> (SimNetwork, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let options = NetworkOptions { heavy_ledgers: Vec::new(), events_per_ledger: 3, ..NetworkOptions::of_seed(seed) };
     let network = SimNetwork::with(options.beginning_with(seq(100)));
@@ -30,7 +30,7 @@ fn with_lake(seed: u64, ledgers: u32) -> (SimNetwork, tempfile::TempDir) {
     (network, folder)
 }
 
-fn lake(folder: &tempfile::TempDir) -> Arc<dyn LedgerSource> {
+pub fn lake(folder: &tempfile::TempDir) -> Arc<dyn LedgerSource> {
     Arc::new(LakeSource::open(folder.path(), LakeOptions { mixed_layout: false }).unwrap())
 }
 

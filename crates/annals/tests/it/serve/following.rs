@@ -3,6 +3,7 @@
 use annals_sim::{LakeLayout, LakeWriter, Misbehaviour, When};
 
 use super::process::{PASSPHRASE, Process, follower, wait_for_ledger};
+use crate::anchor::bench::node_at;
 use crate::api::client::get;
 use crate::binary::{annals, export, report};
 use crate::fill::bench::seq;
@@ -72,6 +73,23 @@ fn what_the_endpoint_no_longer_keeps_comes_from_the_lake_beside_it() {
     assert_eq!(serving.ends_by("-TERM").code, Some(0));
     let events: usize = network.records().map(|ledger| ledger.events).sum();
     assert_eq!(export(&data_dir).ends_with(0).stdout.lines().count(), events);
+}
+
+#[test]
+fn that_nobody_confirms_what_is_stored_is_said_once_with_what_to_do() {
+    let network = network(5, 10);
+    let (first, second, elsewhere) = (node(&network), node(&network), node_at(2, &network));
+    let run = |urls: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let serving = Process::start(follower(urls, folder.path(), &["--from", "100"]));
+        wait_for_ledger(serving.listens(), 109);
+        let said = serving.ends_by("-TERM").stderr;
+        let about = |line: &&String| line.contains("nobody beside the source confirms what is stored: name --rpc");
+        said.iter().filter(about).count()
+    };
+    assert_eq!(run(&[&first.url()]), 1);
+    assert_eq!(run(&[&first.url(), &second.url()]), 1, "two endpoints of one host");
+    assert_eq!(run(&[&first.url(), &elsewhere.url()]), 0);
 }
 
 #[test]

@@ -33,6 +33,7 @@ macro_rules! on_every_case {
                 inv_4_every_stored_ledger_hashes_and_links,
                 a_batch_that_does_not_link_to_a_stored_neighbour_is_refused_on_both_sides,
                 another_hash_for_a_stored_ledger_is_an_incident_and_stops_writing_until_resolved,
+                stored_ledgers_that_are_not_of_one_chain_are_an_incident_until_it_is_resolved_for_good,
                 nothing_ties_a_silent_first_ledger_to_the_network_but_a_pin_or_a_neighbour,
                 another_network_and_another_policy_are_refused_before_any_write,
                 a_pin_that_the_chain_contradicts_is_refused_before_any_write,

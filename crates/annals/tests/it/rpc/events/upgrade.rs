@@ -80,6 +80,8 @@ fn a_lake_over_the_same_range_verifies_it_and_nothing_tells_the_two_archives_apa
     let second = bench.by_lake("lake", "events").ends_with(0).json();
     assert_eq!((second["fetched"].as_u64(), second["verified_through"].as_u64()), (Some(60), Some(61)));
     assert_eq!((second["unverified"].as_u64(), &second["events"]), (Some(0), &first["events"]));
+    assert_eq!(first["unverified_ranges"], serde_json::json!([{"from": 2, "to": 61}]));
+    assert_eq!(second["unverified_ranges"], serde_json::json!([]));
     assert!(bench.export("events") == bench.export("by-lake"), "the exports differ");
     assert_eq!(verify(&bench.archive("events")), verify(&bench.archive("by-lake")));
 
@@ -120,6 +122,8 @@ fn a_lake_of_a_part_verifies_that_part_and_the_rest_lacks_nothing_for_it() {
     assert_eq!((summary["fetched"].as_u64(), &summary["verified_through"]), (Some(21), &Value::Null));
     assert_eq!((summary["ingested_through"].as_u64(), &summary["gaps"]), (Some(61), &serde_json::json!([])));
     assert!(!ran.stderr.contains("missing"), "{ran:?}");
+    let left = serde_json::json!([{"from": 2, "to": 19}, {"from": 41, "to": 61}]);
+    assert_eq!(summary["unverified_ranges"], left, "they are covered, and the summary says that they are no more");
     bench.by_lake("lake", "events").ends_with(0);
     assert!(bench.export("events") == bench.export("by-lake"), "the exports differ");
 }

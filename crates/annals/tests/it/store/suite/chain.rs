@@ -1,6 +1,7 @@
 //! Hashes, links, network and pins.
 
 use annals::store::{IncidentKind, Pin, Request, StoreError};
+use annals_core::chain::Severance;
 use annals_core::hash::sha256;
 use annals_core::{ClassicEvents, ClassicPolicy, LedgerHash, LedgerSeq, Network, Scope};
 
@@ -91,6 +92,41 @@ pub fn another_hash_for_a_stored_ledger_is_an_incident_and_stops_writing_until_r
     assert!(resolved.resolved_at_ms.is_some());
     assert_eq!(resolved.note.as_deref(), Some("the lake was wrong"));
     store.commit(&full(11, 12), fence).unwrap();
+}
+
+pub fn stored_ledgers_that_are_not_of_one_chain_are_an_incident_until_it_is_resolved_for_good(
+    fixture: &mut dyn StoreFixture,
+) {
+    let store = fixture.store();
+    let fence = begin(store, 1, 20);
+    store.commit(&full(1, 5), fence).unwrap();
+    store.commit(&full(11, 12), fence).unwrap();
+    let before = snapshot(store);
+    let (header_xdr, below) = (forked(6).header_xdr, forked(5).hash);
+    let found = Severance { between: range(6, 10), header_xdr, below, last: hash(10) };
+    for nothing in [Severance { below: hash(5), ..found.clone() }, Severance { last: hash(9), ..found.clone() }] {
+        store.record_severance(&nothing, SOURCE, fence).unwrap();
+    }
+    assert_eq!(snapshot(store), before, "what is stored is not contradicted");
+
+    let error = store.record_severance(&found, SOURCE, fence).unwrap_err();
+    assert!(matches!(&error, StoreError::Incident { what, ledger, .. } if what == "hash" && *ledger == seq(5)));
+    assert!(error.contradicts_chain());
+    let [incident] = store.incidents().unwrap().try_into().unwrap();
+    assert_eq!((incident.kind, incident.ledger), (IncidentKind::LedgerHash, seq(5)));
+    assert_eq!(incident.stored_xdr, ledger(5, ClassicEvents::Present).header_xdr);
+    assert_eq!((incident.offered_xdr.as_slice(), incident.source.as_str()), (found.header_xdr.as_slice(), SOURCE));
+    let refused = store.record_severance(&found, SOURCE, fence).unwrap_err();
+    assert!(matches!(refused, StoreError::IncidentOpen { .. }));
+    assert!(matches!(store.commit(&full(6, 7), fence), Err(StoreError::IncidentOpen { .. })));
+
+    store.resolve_incident(incident.id, None, fence).unwrap();
+    store.record_severance(&found, SOURCE, fence).expect("an operator has seen this very one");
+    assert_eq!(store.incidents().unwrap().len(), 1);
+    let another = Severance { header_xdr: b"another".to_vec(), ..found.clone() };
+    assert!(matches!(store.record_severance(&another, SOURCE, fence), Err(StoreError::Incident { .. })));
+    store.acquire().unwrap();
+    assert!(matches!(store.record_severance(&found, SOURCE, fence), Err(StoreError::StaleFence)));
 }
 
 pub fn nothing_ties_a_silent_first_ledger_to_the_network_but_a_pin_or_a_neighbour(fixture: &mut dyn StoreFixture) {
