@@ -18,8 +18,10 @@ mod shared;
 mod start;
 mod state;
 mod take;
+mod tip;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use annals_core::{ClassicPolicy, LedgerSeq, Network, Scope};
 
@@ -171,7 +173,7 @@ pub fn run(
         source: Arc::clone(&sources.tip),
         asker: Asker::new(Arc::clone(&sources.tip))?,
         gaps: GapWorker::start(job, store, sources, options, stop, &shared)?,
-        voice: Voice::new(watch, store.as_ref(), clock.as_ref(), Arc::clone(&shared), options.heartbeat),
+        voice: Voice::new(watch, store.as_ref(), clock.as_ref(), Arc::clone(&shared), options),
         pace: Pace::new(options.poll_min, options.poll_max),
         shared: Arc::clone(&shared),
         next: LedgerSeq::MIN,
@@ -179,6 +181,8 @@ pub fn run(
         held: Vec::new(),
         is_behind: false,
         receded: None,
+        backed: None,
+        doubts_until: Duration::ZERO,
         withheld: None,
         unusable: 0,
         looked_ahead: None,

@@ -54,14 +54,26 @@ pub trait TipSource: LedgerSource {
     /// on. Never sleeps and never asks for a ledger above what the endpoint says it has.
     fn poll(&self, next: LedgerSeq, ledgers_max: u32) -> Poll;
 
-    /// The highest ledger that an endpoint says there is, each asked once; none when none answers.
-    fn tip(&self) -> Option<Tip>;
+    /// What each endpoint says of its tip, each asked once that is not to be left alone; of those that are, why.
+    fn announced(&self) -> Vec<Result<Tip, Arc<RequestFault>>>;
+
+    /// The highest ledger that an endpoint says there is; none when none says one.
+    fn tip(&self) -> Option<Tip> {
+        self.announced().into_iter().flatten().max_by_key(|tip| tip.latest)
+    }
+
+    /// Asks for one ledger alone, and nobody but endpoints that said that they have it. Those that do not give it are
+    /// asked after others for a while, as by [`TipSource::pass_over`].
+    ///
+    /// # Errors
+    /// What became of it where nobody gives it; none where nobody says any more that it is there.
+    fn serve(&self, seq: LedgerSeq) -> Result<LedgerObject, Option<Arc<RequestFault>>>;
 
     /// The highest protocol that an endpoint says it knows or runs, each asked once; none when none answers.
     fn protocol(&self) -> Option<u32>;
 
-    /// Says that what the last [`TipSource::poll`] gave cannot be used: others are asked before that endpoint, which
-    /// rests for a while.
+    /// Says that what the last [`TipSource::poll`] or [`TipSource::serve`] gave cannot be used: others are asked before
+    /// that endpoint for a while.
     fn pass_over(&self);
 }
 

@@ -23,7 +23,8 @@ pub use account::{Audited, CheckpointAnswer, CheckpointQuery, JudgedWindow, Page
 pub use anchor::{Anchor, AnchorKind};
 pub use error::StoreError;
 pub use freshness::{
-    DISK_FULL, DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, UNKNOWN_PROTOCOL,
+    DISK_FULL, DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, TIP_UNREADABLE,
+    TIP_UNSERVED, UNKNOWN_PROTOCOL,
 };
 pub use history::{AuditedDigests, DigestAnswer, DigestQuery, Digested, Sealed};
 pub use incident::{Incident, IncidentKind};
@@ -205,6 +206,18 @@ impl Status {
     pub fn covered(&self, key: ScopeKey) -> Coverage {
         let held = self.coverage.iter().filter(|(held, _)| *held == key || *held == ScopeKey::All);
         held.fold(Coverage::new(), |covered, (_, coverage)| covered.union(coverage))
+    }
+
+    /// The highest ledger that is known of: what a source said last, or a ledger that was stored since. None before a
+    /// source said one.
+    #[must_use]
+    pub fn tip(&self) -> Option<SeenTip> {
+        let said = self.freshness.as_ref()?.tip?;
+        let latest = self.latest_ledger.filter(|latest| *latest > said.ledger);
+        Some(latest.map_or(said, |ledger| {
+            let seen_ms = self.grown_ms.map_or(said.seen_ms, |grown_ms| grown_ms.max(said.seen_ms));
+            SeenTip { ledger, closed_ms: None, seen_ms }
+        }))
     }
 }
 

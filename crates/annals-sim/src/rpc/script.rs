@@ -212,6 +212,16 @@ impl Misbehaviour {
         Self::EditResult(Edit::new(edit))
     }
 
+    /// The node says that its latest ledger is one that lies so many above it.
+    #[must_use]
+    pub fn announced_ahead(ledgers: u32) -> Self {
+        Self::edit_result(move |result| {
+            if let Some(latest) = result["latestLedger"].as_u64() {
+                result["latestLedger"] = json!(latest + u64::from(ledgers));
+            }
+        })
+    }
+
     /// The cursor of the answer is always this one: of the same page, it repeats; of one before, it goes in circles.
     #[must_use]
     pub fn cursor(cursor: &str) -> Self {

@@ -104,7 +104,7 @@ fn of(
         Some(seq) => ledger::row(store, seq)?.map(|ledger| ledger.close_time_ms),
         None => None,
     };
-    let tip = status.freshness.as_ref().and_then(|said| said.tip);
+    let tip = status.tip();
     Ok(Health {
         contract_id: None,
         network: status.passphrase.as_deref().map(|passphrase| Network::new(passphrase).to_string()),

@@ -89,7 +89,7 @@ impl Report {
     fn read(store: &SqliteStore, now_ms: u64) -> Result<Self, CliError> {
         let status = &store.status()?;
         let around = Place::of(store).look(store, status, now_ms)?;
-        let tip = status.freshness.as_ref().and_then(|said| said.tip);
+        let tip = status.tip();
         let marks = Marks::of(status);
         let name = |passphrase: &str| Network::PRESETS.iter().find(|(_, preset)| *preset == passphrase);
         let known = status.passphrase.as_deref().and_then(name).map(|(name, _)| (*name).to_owned());

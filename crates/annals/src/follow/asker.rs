@@ -1,4 +1,5 @@
-//! Asks the source on a thread of its own, so that a request that hangs holds up neither a sign of life nor the end.
+//! Asks the source on a thread of its own, so that a request that hangs holds up neither a sign of life nor the end, and
+//! the next page can be fetched while one is taken.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -7,20 +8,22 @@ use std::time::Duration;
 use annals_core::LedgerSeq;
 
 use super::FollowError;
-use crate::source::{Poll, Tip, TipSource};
+use crate::source::{LedgerObject, Poll, RequestFault, Tip, TipSource};
 
 /// What to ask for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Question {
-    Tip,
+    Announced,
     Protocol,
+    Ledger(LedgerSeq),
     Ledgers(LedgerSeq, u32),
 }
 
 #[derive(Debug)]
 enum Answer {
-    Tip(Option<Tip>),
+    Announced(Vec<Result<Tip, Arc<RequestFault>>>),
     Protocol(Option<u32>),
+    Ledger(Result<LedgerObject, Option<Arc<RequestFault>>>),
     Ledgers(Poll),
 }
 
@@ -28,6 +31,8 @@ enum Answer {
 pub(super) struct Asker {
     questions: SyncSender<Question>,
     answers: Receiver<Answer>,
+    /// What is asked already, and whose answer nobody has waited for yet.
+    ahead: Option<Question>,
 }
 
 /// Whoever waits for an answer, every so often: whether to go on waiting.
@@ -43,8 +48,9 @@ impl Asker {
         let ask = move || {
             for question in asked {
                 let answered = match question {
-                    Question::Tip => Answer::Tip(source.tip()),
+                    Question::Announced => Answer::Announced(source.announced()),
                     Question::Protocol => Answer::Protocol(source.protocol()),
+                    Question::Ledger(seq) => Answer::Ledger(source.serve(seq)),
                     Question::Ledgers(next, ledgers_max) => Answer::Ledgers(source.poll(next, ledgers_max)),
                 };
                 if answer.send(answered).is_err() {
@@ -53,19 +59,34 @@ impl Asker {
             }
         };
         std::thread::Builder::new().name("follow: asker".to_owned()).spawn(ask)?;
-        Ok(Self { questions, answers })
+        Ok(Self { questions, answers, ahead: None })
     }
 
-    /// The source's tip; none when nobody answers, and when `patience` ended.
-    pub(super) fn tip(&self, patience: Patience<'_>) -> Result<Option<Tip>, FollowError> {
-        match self.ask(Question::Tip, patience)? {
-            Some(Answer::Tip(tip)) => Ok(tip),
-            _ => Ok(None),
+    /// What each endpoint says of its tip; nothing when `patience` ended.
+    pub(super) fn announced(
+        &mut self,
+        patience: Patience<'_>,
+    ) -> Result<Vec<Result<Tip, Arc<RequestFault>>>, FollowError> {
+        match self.ask(Question::Announced, patience)? {
+            Some(Answer::Announced(announced)) => Ok(announced),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Ledger `seq` of whoever says that it has it; none, and why, where nobody gives it and when `patience` ended.
+    pub(super) fn ledger(
+        &mut self,
+        seq: LedgerSeq,
+        patience: Patience<'_>,
+    ) -> Result<Result<LedgerObject, Option<Arc<RequestFault>>>, FollowError> {
+        match self.ask(Question::Ledger(seq), patience)? {
+            Some(Answer::Ledger(ledger)) => Ok(ledger),
+            _ => Ok(Err(None)),
         }
     }
 
     /// The highest protocol that the source's nodes know.
-    pub(super) fn protocol(&self, patience: Patience<'_>) -> Result<Option<u32>, FollowError> {
+    pub(super) fn protocol(&mut self, patience: Patience<'_>) -> Result<Option<u32>, FollowError> {
         match self.ask(Question::Protocol, patience)? {
             Some(Answer::Protocol(protocol)) => Ok(protocol),
             _ => Ok(None),
@@ -74,7 +95,7 @@ impl Asker {
 
     /// What came of asking for ledgers; none when `patience` ended.
     pub(super) fn poll(
-        &self,
+        &mut self,
         next: LedgerSeq,
         ledgers_max: u32,
         patience: Patience<'_>,
@@ -85,19 +106,46 @@ impl Asker {
         }
     }
 
-    /// Whoever loses patience asks nothing more: the answer that is still to come would be taken for another's.
-    fn ask(&self, question: Question, patience: Patience<'_>) -> Result<Option<Answer>, FollowError> {
-        let broken = FollowError::Broken("the reader of the source");
-        if self.questions.send(question).is_err() {
-            return Err(broken);
+    /// Begins to ask for ledgers that are going to be asked for next. What comes of it is dropped where others are.
+    pub(super) fn poll_ahead(&mut self, next: LedgerSeq, ledgers_max: u32) -> Result<(), FollowError> {
+        match self.ahead {
+            Some(_) => Ok(()),
+            None => self.begin(Question::Ledgers(next, ledgers_max)),
         }
+    }
+
+    fn begin(&mut self, question: Question) -> Result<(), FollowError> {
+        self.ahead = Some(question);
+        self.questions.send(question).map_err(|_| Self::broken())
+    }
+
+    /// What is still to come of another question is waited for and dropped.
+    fn ask(&mut self, question: Question, patience: Patience<'_>) -> Result<Option<Answer>, FollowError> {
+        if self.ahead.is_some_and(|ahead| ahead != question) && self.answer(patience)?.is_none() {
+            return Ok(None);
+        }
+        if self.ahead.is_none() {
+            self.begin(question)?;
+        }
+        self.answer(patience)
+    }
+
+    /// Waits for the answer to what is asked.
+    fn answer(&mut self, patience: Patience<'_>) -> Result<Option<Answer>, FollowError> {
         loop {
             match self.answers.recv_timeout(LOOK) {
-                Ok(answer) => return Ok(Some(answer)),
+                Ok(answer) => {
+                    self.ahead = None;
+                    return Ok(Some(answer));
+                }
                 Err(RecvTimeoutError::Timeout) if patience()? => {}
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
-                Err(RecvTimeoutError::Disconnected) => return Err(broken),
+                Err(RecvTimeoutError::Disconnected) => return Err(Self::broken()),
             }
         }
+    }
+
+    fn broken() -> FollowError {
+        FollowError::Broken("the reader of the source")
     }
 }

@@ -7,7 +7,7 @@ use annals_core::LedgerSeq;
 
 use super::FollowError;
 use super::live::{Live, Step, Then};
-use super::take::{Refusal, Unusable};
+use super::take::{Refusal, Unusable, read};
 use crate::source::Poll;
 
 /// Why a stored ledger is compared.
@@ -31,10 +31,10 @@ pub(super) enum Reason {
 impl Live<'_> {
     pub(super) fn confirm(&mut self, doubt: Doubt) -> Result<Step, FollowError> {
         match self.poll(doubt.stored, 1)? {
-            Some(Poll::Ledgers(objects, tip)) => {
-                self.voice.heard(Some(tip));
+            Some(Poll::Ledgers(objects, _)) => {
+                self.voice.heard(None);
                 let Some(object) = objects.into_iter().next() else { return Ok(Step::Ask) };
-                match self.read(object, Some(doubt.stored)) {
+                match read(object, doubt.stored, &self.job.network) {
                     Ok(ledger) => match self.store_batch(vec![ledger])? {
                         Ok(()) => Ok(self.is_the_same(doubt)),
                         Err(Refusal::Rest(step)) => Ok(step.then_begin()),
@@ -64,7 +64,7 @@ impl Live<'_> {
 
 impl Step {
     /// The same rest, after which all is looked at anew.
-    fn then_begin(self) -> Self {
+    pub(super) fn then_begin(self) -> Self {
         match self {
             Self::Rest(why, at_most, _) => Self::Rest(why, at_most, Then::Begin),
             step => step,

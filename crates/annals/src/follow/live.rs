@@ -13,11 +13,11 @@ use super::shared::Shared;
 use super::state::{Voice, Why};
 use super::{Ended, FollowError, FollowJob, FollowOptions};
 use crate::clock::{Clock, Stop};
-use crate::source::{Poll, Tip, TipSource};
+use crate::source::{LedgerObject, Poll, RequestFault, Tip, TipSource};
 use crate::store::{FollowStateName, Store};
 
 /// A page holds at most so many ledgers.
-const PAGE_LEDGERS_MAX: u32 = 200;
+pub(super) const PAGE_LEDGERS_MAX: u32 = 200;
 
 /// What the loop does next.
 pub(super) enum Step {
@@ -62,7 +62,11 @@ pub(super) struct Live<'a> {
     pub(super) is_behind: bool,
     /// Since when the source has said less than is stored.
     pub(super) receded: Option<Duration>,
-    /// A ledger that is not served although the source has come far above it, and since when.
+    /// The highest ledger that a source is known to have come to: it was served, and was one.
+    pub(super) backed: Option<LedgerSeq>,
+    /// Before this moment no other ledger is asked for because a source announces it.
+    pub(super) doubts_until: Duration,
+    /// A ledger that is not served although the source says that it has come far above it, and since when.
     pub(super) withheld: Option<(LedgerSeq, Duration)>,
     /// How often in a row what came could not be used.
     pub(super) unusable: u32,
@@ -121,10 +125,19 @@ impl Live<'_> {
         asker.poll(next, ledgers_max, &mut || patience(voice, gaps, stop))
     }
 
-    /// Asks for the tip; none when nobody answers, or all is to end.
-    pub(super) fn ask_tip(&mut self) -> Result<Option<Tip>, FollowError> {
+    /// Asks each endpoint for its tip; nothing when all is to end.
+    pub(super) fn ask_announced(&mut self) -> Result<Vec<Result<Tip, Arc<RequestFault>>>, FollowError> {
         let Self { asker, voice, gaps, stop, .. } = self;
-        asker.tip(&mut || patience(voice, gaps, stop))
+        asker.announced(&mut || patience(voice, gaps, stop))
+    }
+
+    /// Asks for one ledger whoever says that it has it; none where nobody gives it, or all is to end.
+    pub(super) fn ask_ledger(
+        &mut self,
+        seq: LedgerSeq,
+    ) -> Result<Result<LedgerObject, Option<Arc<RequestFault>>>, FollowError> {
+        let Self { asker, voice, gaps, stop, .. } = self;
+        asker.ledger(seq, &mut || patience(voice, gaps, stop))
     }
 
     /// Asks for the highest protocol that a node knows.

@@ -45,22 +45,25 @@ impl Live<'_> {
         if status.open_incidents > 0 {
             return self.stopped_by_incident();
         }
-        let Some(tip) = self.ask_tip()? else {
-            let message = format!("no endpoint of {} says how far the network is: see the log", self.source.name());
-            return Ok(Step::Rest(Why { code: "NO_TIP", message }, self.options.rest, Then::Begin));
+        self.backed = status.verified.latest();
+        let (found, backed) = match self.find_tip()? {
+            Ok(found) => found,
+            Err(step) => return Ok(step),
         };
-        self.voice.heard(Some(tip));
-        if !self.has_begun {
+        self.voice.heard(found);
+        if let Some(tip) = found.filter(|_| !self.has_begun) {
             judge(self.job, Some(&status), &self.source.name(), tip)?;
+            self.has_begun = true;
         }
-        match self.place(&status, tip) {
+        match self.place(&status, backed) {
             Ok(next) => self.next = next,
             Err(error) => return self.not_taken(error),
         }
         self.look_ahead()?;
-        let newest = newest_up_to(&status, tip.latest);
+        let tip = found.map_or(backed, |tip| tip.latest);
+        let newest = newest_up_to(&status, tip);
         self.stored = status.verified.latest();
-        (self.has_begun, self.is_behind) = (true, tip.latest >= self.next);
+        self.is_behind = tip >= self.next;
         self.held.clear();
         self.shared.set_boundary(self.next);
         self.gaps.wake();
@@ -69,40 +72,34 @@ impl Live<'_> {
     }
 
     /// Records what is asked for and where ledgers are missing, and says which ledger comes next.
-    fn place(&self, status: &Status, tip: Tip) -> Result<LedgerSeq, StoreError> {
+    fn place(&self, status: &Status, backed: LedgerSeq) -> Result<LedgerSeq, StoreError> {
         let keys = self.job.scope.keys();
         let ends = || keys.iter().filter_map(|key| status.covered(*key).latest());
         let (Some(lowest), Some(highest)) = (ends().min(), ends().max()) else {
-            let first = self.job.from.or(status.start).unwrap_or(tip.latest);
+            let first = self.job.from.or(status.start).unwrap_or(backed);
             self.request(first, first)?;
-            return self.pass_to_boundary(first, tip);
+            return self.pass_to_boundary(first, backed);
         };
         let from = self.job.from.filter(|from| status.start.is_none_or(|start| *from < start));
         self.request(from.unwrap_or(highest).min(highest), highest)?;
         if let Some(above) = lowest.next().filter(|above| *above <= highest) {
             self.request(above, highest)?;
         }
-        self.pass_to_boundary(highest.next().unwrap_or(highest), tip)
+        self.pass_to_boundary(highest.next().unwrap_or(highest), backed)
     }
 
-    /// The boundary: `next`, unless the tip is too far above it or it is not kept any more. What lies between is recorded.
-    fn pass_to_boundary(&self, next: LedgerSeq, tip: Tip) -> Result<LedgerSeq, StoreError> {
-        if self.is_far(next, tip) {
-            self.request(next, tip.latest)?;
-            return Ok(tip.latest.next().unwrap_or(tip.latest));
+    /// The boundary: `next`, unless that is too far below; then what lies between is recorded.
+    fn pass_to_boundary(&self, next: LedgerSeq, backed: LedgerSeq) -> Result<LedgerSeq, StoreError> {
+        if !self.is_far(next) {
+            return Ok(next);
         }
-        match tip.oldest.filter(|oldest| *oldest > next && *oldest <= tip.latest) {
-            Some(oldest) => {
-                self.request(next, oldest.previous().unwrap_or(next))?;
-                Ok(oldest)
-            }
-            None => Ok(next),
-        }
+        self.request(next, backed)?;
+        Ok(backed.next().unwrap_or(backed))
     }
 
-    /// Whether the tip is too far above `next` for taking one ledger after the other.
-    pub(super) fn is_far(&self, next: LedgerSeq, tip: Tip) -> bool {
-        let ahead = tip.latest.get().saturating_sub(next.get());
+    /// Whether what is known to be there is too far above `next` for taking one ledger after the other.
+    pub(super) fn is_far(&self, next: LedgerSeq) -> bool {
+        let ahead = self.backed.map_or(0, |backed| backed.get().saturating_sub(next.get()));
         ahead >= self.options.catch_up_max.max(1)
     }
 

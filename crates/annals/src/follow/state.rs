@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::latency::Times;
 use super::shared::Shared;
-use super::{FollowError, FollowState, Visible, Watch};
+use super::{FollowError, FollowOptions, FollowState, Visible, Watch};
 use crate::clock::Clock;
 use crate::source::Tip;
 use crate::store::{FollowStateName, Freshness, INCIDENT_OPEN, SeenTip, Store, StoreError, UNKNOWN_PROTOCOL};
@@ -24,6 +24,10 @@ pub(super) struct Voice<'a> {
     shared: Arc<Shared>,
     heartbeat: Duration,
     said: Freshness,
+    /// When the tip was said last, by the clock that never goes back.
+    tip_said: Duration,
+    /// How long a tip is told after that while sources say less.
+    tip_stays: Duration,
     state: Option<FollowState>,
     times: Times,
     /// When it was written last, by the clock that never goes back.
@@ -38,11 +42,22 @@ impl<'a> Voice<'a> {
         store: &'a dyn Store,
         clock: &'a dyn Clock,
         shared: Arc<Shared>,
-        heartbeat: Duration,
+        options: &FollowOptions,
     ) -> Self {
-        let said = Freshness::beginning(clock.now_unix_ms());
-        let times = Times::default();
-        Self { watch, store, clock, shared, heartbeat, said, state: None, times, written: None, is_mute: false }
+        Self {
+            watch,
+            store,
+            clock,
+            shared,
+            heartbeat: options.heartbeat,
+            said: Freshness::beginning(clock.now_unix_ms()),
+            tip_said: Duration::ZERO,
+            tip_stays: options.behind_max,
+            state: None,
+            times: Times::default(),
+            written: None,
+            is_mute: false,
+        }
     }
 
     /// Says what the follower does, where that changed.
@@ -65,20 +80,20 @@ impl<'a> Voice<'a> {
         written
     }
 
-    /// Takes note of what a source answered.
+    /// Takes note of what a source answered. A lower tip than before is told once no source has said as much for long.
     pub(super) fn heard(&mut self, tip: Option<Tip>) {
         let now_ms = self.clock.now_unix_ms();
         self.said.source_answered_ms = Some(now_ms);
         let Some(tip) = tip else { return };
-        if self.said.tip.is_none_or(|said| tip.latest > said.ledger) {
+        let now = self.clock.monotonic();
+        let is_less = |said: SeenTip| tip.latest < said.ledger && now.saturating_sub(self.tip_said) < self.tip_stays;
+        if self.said.tip.is_some_and(is_less) {
+            return;
+        }
+        self.tip_said = now;
+        if self.said.tip.is_none_or(|said| tip.latest != said.ledger) {
             self.said.tip = Some(SeenTip { ledger: tip.latest, closed_ms: tip.latest_closed_unix_ms, seen_ms: now_ms });
         }
-    }
-
-    /// Takes the word of a source that stays below what another said.
-    pub(super) fn heard_less(&mut self, tip: Tip) {
-        let seen_ms = self.clock.now_unix_ms();
-        self.said.tip = Some(SeenTip { ledger: tip.latest, closed_ms: tip.latest_closed_unix_ms, seen_ms });
     }
 
     pub(super) fn committed(&mut self, ledger: &Visible) {

@@ -1,19 +1,23 @@
 //! Taking what a source gave: read, checked, linked, committed.
 
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::time::Duration;
 
-use annals_core::{Batch, CheckedLedger, LedgerSeq, NetworkProof, PROTOCOL_KNOWN_MAX, check_ledger};
+use annals_core::{Batch, CheckedLedger, LedgerSeq, Network, NetworkProof, PROTOCOL_KNOWN_MAX, check_ledger};
 
 use super::confirm::{Doubt, Reason};
-use super::live::{Live, Step, Then};
+use super::live::{Live, PAGE_LEDGERS_MAX, Step, Then};
 use super::start::newest_up_to;
 use super::state::Why;
 use super::{FollowError, Visible};
 use crate::source::{LedgerObject, Poll, RequestFault, Tip};
 use crate::store::{DISK_NEARLY_FULL, FollowStateName, StoreError, UNKNOWN_PROTOCOL};
 
-/// One commit takes at most so many ledgers.
-const BATCH_LEDGERS_MAX: usize = 64;
+/// One commit takes at most so many ledgers: a page of small ones, which is bounded by its bytes.
+const BATCH_LEDGERS_MAX: usize = 200;
+/// So many threads at most read the ledgers of one page.
+const READERS_MAX: usize = 8;
 /// So many ledgers that nothing ties to the network are held back; older ones are left to the gaps.
 const HELD_LEDGERS_MAX: usize = 4_096;
 /// A ledger that so many announced ones lie above is no longer one that is only just closing.
@@ -32,18 +36,11 @@ pub(super) struct Unusable {
 impl Live<'_> {
     pub(super) fn take(&mut self, poll: Poll) -> Result<Step, FollowError> {
         match poll {
-            Poll::Ledgers(objects, tip) => {
-                self.voice.heard(Some(tip));
-                self.take_page(objects, tip)
-            }
-            Poll::AtTip(tip) => {
-                self.voice.heard(Some(tip));
-                self.at_tip(tip)
-            }
+            Poll::Ledgers(objects, tip) => self.take_page(objects, tip),
+            Poll::AtTip(tip) => self.at_tip(tip),
             Poll::BelowRetention { oldest } => {
                 self.voice.heard(None);
-                tracing::warn!("ledgers {} to {} are kept no more: they are a gap now", self.next, oldest);
-                self.leave_to_gaps(oldest)
+                self.leave_to_gaps(oldest, "kept no more")
             }
             Poll::LeftOut { next } => {
                 self.voice.heard(None);
@@ -54,16 +51,16 @@ impl Live<'_> {
     }
 
     fn take_page(&mut self, objects: Vec<LedgerObject>, tip: Tip) -> Result<Step, FollowError> {
-        if self.is_far(self.next, tip) {
-            return self.leave_to_gaps(tip.latest.next().unwrap_or(tip.latest));
+        let counts = self.weigh(tip)?.is_ok();
+        if let Some(backed) = self.backed.filter(|_| self.is_far(self.next)) {
+            return self.leave_to_gaps(backed.next().unwrap_or(backed), "too far below the tip to be taken in order");
         }
         let seen = self.clock.monotonic();
+        self.ask_ahead(objects.len(), tip)?;
         let held = self.held.len();
         let mut run = std::mem::take(&mut self.held);
         let mut unusable = None;
-        for object in objects {
-            let expected = run.last().map_or(Some(self.next), |last| last.seq.next());
-            let read = self.read(object, expected);
+        for read in self.read_page(objects) {
             match read {
                 Ok(ledger) if run.last().is_none_or(|last| last.hash == ledger.previous_hash) => run.push(ledger),
                 // The rest of the page is asked for anew, and if its first ledger does not link then, it is looked into.
@@ -95,7 +92,7 @@ impl Live<'_> {
         }
         self.is_behind = tip.latest >= self.next && unusable.is_none();
         self.keep_time(taken);
-        let doing = if self.is_behind { FollowStateName::CatchingUp } else { FollowStateName::Following };
+        let doing = if self.is_behind && counts { FollowStateName::CatchingUp } else { FollowStateName::Following };
         if self.held.is_empty() {
             self.voice.state(doing, None)?;
         }
@@ -117,17 +114,38 @@ impl Live<'_> {
         }
     }
 
-    /// Reads one object, which is to hold ledger `expected` alone.
-    pub(super) fn read(&self, object: LedgerObject, expected: Option<LedgerSeq>) -> Result<CheckedLedger, Unusable> {
-        let name = object.name.clone();
-        let fault = |code, message: String| Unusable { code, message: format!("{name}: {message}") };
-        let raw = object.into_ledgers().map_err(|error| fault(error.code(), error.kind.to_string()))?;
-        let bytes = raw.first().map(|raw| raw.bytes.as_slice()).unwrap_or_default();
-        let ledger = check_ledger(bytes, &self.job.network).map_err(|error| fault(error.code(), error.to_string()))?;
-        if raw.len() != 1 || Some(ledger.seq) != expected {
-            return Err(fault("MISNAMED_OBJECT", format!("it holds ledger {} in the place of another", ledger.seq)));
+    /// Begins to fetch what comes after this page, if more is announced.
+    fn ask_ahead(&mut self, ledgers: usize, tip: Tip) -> Result<(), FollowError> {
+        let after = u32::try_from(ledgers).ok().and_then(|ledgers| self.next.get().checked_add(ledgers));
+        match after.and_then(|after| LedgerSeq::new(after).ok()).filter(|after| *after <= tip.latest) {
+            Some(after) => self.asker.poll_ahead(after, PAGE_LEDGERS_MAX),
+            None => Ok(()),
         }
-        Ok(ledger)
+    }
+
+    /// Reads the objects of a page, of which each is to hold the ledger that comes next, on all cores.
+    fn read_page(&self, objects: Vec<LedgerObject>) -> Vec<Result<CheckedLedger, Unusable>> {
+        let next = std::iter::successors(Some(self.next), |seq| seq.next());
+        let mut page: Vec<(LedgerObject, LedgerSeq)> = objects.into_iter().zip(next).collect();
+        let network = &self.job.network;
+        let read = |part: Vec<(LedgerObject, LedgerSeq)>| -> Vec<_> {
+            part.into_iter().map(|(object, expected)| read(object, expected, network)).collect()
+        };
+        let readers = std::thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MAX);
+        let each = page.len().div_ceil(readers).max(1);
+        if page.len() <= each {
+            return read(page);
+        }
+        std::thread::scope(|scope| {
+            let mut readers = Vec::new();
+            while !page.is_empty() {
+                let rest = page.split_off(each.min(page.len()));
+                let part = std::mem::replace(&mut page, rest);
+                readers.push(scope.spawn(move || read(part)));
+            }
+            let outcomes = readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            outcomes.flatten().collect()
+        })
     }
 
     /// Stores ledgers that link to each other; says what is to be done where it did not come to that.
@@ -152,8 +170,11 @@ impl Live<'_> {
             Err(Refusal::Store(error)) => return self.not_taken(error).map(Some),
         }
         (self.stored, self.next) = (Some(last), last.next().unwrap_or(last));
+        self.backed = self.backed.max(Some(last));
         (self.unusable, self.receded) = (0, None);
         let is_live = !self.is_behind && last == tip.latest;
+        let latest_closed_unix_ms = closed.last().map(|(_, closed_unix_ms)| *closed_unix_ms);
+        self.voice.heard(Some(Tip { latest: last, oldest: None, latest_closed_unix_ms }));
         for (seq, closed_unix_ms) in closed {
             self.tell(seq, closed_unix_ms, seen, is_live);
         }
@@ -229,13 +250,14 @@ impl Live<'_> {
     }
 
     fn at_tip(&mut self, tip: Tip) -> Result<Step, FollowError> {
+        if let Err(unusable) = self.weigh(tip)? {
+            return Ok(self.doubt(unusable));
+        }
         self.is_behind = false;
-        let now = self.clock.monotonic();
         let Some(stored) = self.stored.filter(|stored| tip.latest < *stored) else {
             self.receded = None;
-            if self.is_withheld(tip, now) {
-                tracing::warn!("ledger {} is announced and not served: it is a gap now", self.next);
-                return self.leave_to_gaps(self.next.next().unwrap_or(self.next));
+            if self.is_withheld(tip) {
+                return self.leave_to_gaps(self.next.next().unwrap_or(self.next), "announced and not served");
             }
             self.look_ahead()?;
             if self.held.is_empty() && self.unusable == 0 {
@@ -243,12 +265,12 @@ impl Live<'_> {
             }
             return Ok(Step::Ask);
         };
+        let now = self.clock.monotonic();
         let since = *self.receded.get_or_insert(now);
         if now.saturating_sub(since) < self.options.behind_max {
             return Ok(Step::Ask);
         }
         self.receded = Some(now);
-        self.voice.heard_less(tip);
         let reason = Reason::Receded { tip: tip.latest };
         Ok(match newest_up_to(&self.store.status()?, tip.latest) {
             Some(compared) => Step::Confirm(Doubt { stored: compared, reason }),
@@ -256,18 +278,23 @@ impl Live<'_> {
         })
     }
 
-    /// Whether the source has said for long that it has come to ledgers well above the next one, and does not give that.
-    fn is_withheld(&mut self, tip: Tip, now: Duration) -> bool {
-        let ahead = tip.latest.get().saturating_sub(self.next.get());
-        if ahead < WITHHELD_AHEAD_MIN {
+    /// Whether the source has come well above the next ledger, and has not given that for long.
+    fn is_withheld(&mut self, tip: Tip) -> bool {
+        if tip.latest.get().saturating_sub(self.next.get()) < WITHHELD_AHEAD_MIN {
             self.withheld = None;
             return false;
         }
+        self.waited_for_next() >= self.options.behind_max && self.backed > Some(self.next)
+    }
+
+    /// For how long the next ledger has not been served, while later ones were announced.
+    pub(super) fn waited_for_next(&mut self) -> Duration {
+        let now = self.clock.monotonic();
         let since = match self.withheld {
             Some((ledger, since)) if ledger == self.next => since,
             _ => self.withheld.insert((self.next, now)).1,
         };
-        now.saturating_sub(since) >= self.options.behind_max
+        now.saturating_sub(since)
     }
 
     /// The source stays below what is stored, and what it has is the same.
@@ -284,17 +311,22 @@ impl Live<'_> {
         self.unusable += 1;
         if self.unusable > LEFT_OUT_TRIES {
             self.unusable = 0;
-            tracing::warn!("every endpoint leaves out what is before ledger {goes_on}: it is a gap now");
-            return self.leave_to_gaps(goes_on);
+            return self.leave_to_gaps(goes_on, "left out by every endpoint");
         }
         let message = format!("{} leaves out what is before ledger {goes_on}", self.source.name());
         Ok(Step::Rest(Why { code: "NOT_IN_SOURCE", message }, self.options.rest, Then::Ask))
     }
 
-    /// Records what lies below `boundary` as a gap, and goes on there.
-    fn leave_to_gaps(&mut self, boundary: LedgerSeq) -> Result<Step, FollowError> {
+    /// Records what lies below `boundary` as a gap, and goes on there, once the network is known to have come so far.
+    fn leave_to_gaps(&mut self, boundary: LedgerSeq, why: &str) -> Result<Step, FollowError> {
         let from = self.held.first().map_or(self.next, |first| first.seq);
         let Some(to) = boundary.previous().filter(|to| *to >= from) else { return Ok(Step::Ask) };
+        if self.backed < Some(to)
+            && let Err(unusable) = self.prove(boundary)?
+        {
+            return Ok(self.doubt(unusable));
+        }
+        tracing::warn!("ledgers {from} to {to} are {why}: they are a gap now");
         if let Err(error) = self.request(from, to) {
             return self.not_taken(error);
         }
@@ -350,6 +382,19 @@ impl Live<'_> {
             error => Err(error.into()),
         }
     }
+}
+
+/// Reads one object, which is to hold ledger `expected` alone.
+pub(super) fn read(object: LedgerObject, expected: LedgerSeq, network: &Network) -> Result<CheckedLedger, Unusable> {
+    let name = object.name.clone();
+    let fault = |code, message: String| Unusable { code, message: format!("{name}: {message}") };
+    let raw = object.into_ledgers().map_err(|error| fault(error.code(), error.kind.to_string()))?;
+    let bytes = raw.first().map(|raw| raw.bytes.as_slice()).unwrap_or_default();
+    let ledger = check_ledger(bytes, network).map_err(|error| fault(error.code(), error.to_string()))?;
+    if raw.len() != 1 || ledger.seq != expected {
+        return Err(fault("MISNAMED_OBJECT", format!("it holds ledger {} in the place of another", ledger.seq)));
+    }
+    Ok(ledger)
 }
 
 /// Why a batch was not stored.

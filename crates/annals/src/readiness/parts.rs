@@ -2,7 +2,8 @@
 
 use super::{Cadence, OwnState, Part, Surroundings};
 use crate::store::{
-    DISK_FULL, DISK_NEARLY_FULL, FollowStateName, Freshness, Gap, INCIDENT_OPEN, Status, UNKNOWN_PROTOCOL,
+    DISK_FULL, DISK_NEARLY_FULL, FollowStateName, Freshness, Gap, INCIDENT_OPEN, Status, TIP_UNREADABLE, TIP_UNSERVED,
+    UNKNOWN_PROTOCOL,
 };
 
 pub(super) const DATABASE: &str = "database";
@@ -135,6 +136,19 @@ pub(super) fn writer(status: &Status, around: &Surroundings) -> Part {
 
 pub(super) fn source(status: &Status, around: &Surroundings) -> Part {
     let Some(said) = asker(status, around) else { return Part::off(SOURCE) };
+    match waits_for(said) {
+        Some(TIP_UNREADABLE) => {
+            let message = "a source answers, and not with the ledger that is the network's last: `annals status` says what \
+                           is wrong with it; give another one beside it";
+            return Part::failing(SOURCE, TIP_UNREADABLE, message);
+        }
+        Some(TIP_UNSERVED) => {
+            let message = "a source says that there are ledgers which it does not give: give another one beside it if this \
+                           stays";
+            return Part::failing(SOURCE, TIP_UNSERVED, message);
+        }
+        _ => {}
+    }
     let Some(answered_ms) = said.source_answered_ms else {
         let message = "no source has answered yet: see that the given addresses are right and can be reached";
         return Part::failing(SOURCE, "SOURCE_HUNG", message);
@@ -142,7 +156,8 @@ pub(super) fn source(status: &Status, around: &Surroundings) -> Part {
     let silent_ms = around.now_ms.saturating_sub(answered_ms);
     if silent_ms > SOURCE_HUNG_MS {
         let message = format!(
-            "no source has answered for {} s: see that one can be reached, or give another one beside it",
+            "for {} s sources have answered with failures or not at all: see that one can be reached, or give another one \
+             beside it",
             seconds(silent_ms)
         );
         return Part::failing(SOURCE, "SOURCE_HUNG", message);

@@ -133,6 +133,8 @@ fn ways() -> [(&'static str, Vec<Way>); 8] {
                     said(status).source_answered_ms = Some(NOW_MS - SOURCE_HUNG_MS - 1);
                 }),
                 way(Failing, "SOURCE_HUNG", |status, _| said(status).source_answered_ms = None),
+                way(Failing, "TIP_UNREADABLE", |status, _| waits(status, "TIP_UNREADABLE")),
+                way(Failing, "TIP_UNSERVED", |status, _| waits(status, "TIP_UNSERVED")),
             ],
         ),
         ("tip", tip_ways()),
@@ -387,6 +389,17 @@ fn thresholds_follow_the_cadence_within_bounds() {
     assert_eq!(tolerated(None), 3);
     assert_eq!(tolerated(Cadence::new(100, 20_000)), 75, "fifteen seconds of ledgers");
     assert_eq!(tolerated(Cadence::new(1, 60_000)), 3);
+}
+
+#[test]
+fn the_tip_that_is_told_is_never_below_what_is_stored() {
+    let mut status = well();
+    assert_eq!(status.tip(), status.freshness.as_ref().unwrap().tip);
+    status.latest_ledger = Some(seq(TIP + 2));
+    status.grown_ms = Some(NOW_MS - 500);
+    assert_eq!(status.tip(), Some(SeenTip { ledger: seq(TIP + 2), closed_ms: None, seen_ms: NOW_MS - 500 }));
+    said(&mut status).tip = None;
+    assert_eq!(status.tip(), None, "nobody was asked");
 }
 
 #[test]

@@ -34,7 +34,7 @@ use self::stream::RpcStream;
 pub use self::tip::Tip;
 pub use self::witness::RpcWitness;
 use super::http::{Address, HttpClient, Jitter, Timeouts};
-use super::{LedgerSource, ObjectStream, Poll, SourceError, TipSource};
+use super::{LedgerObject, LedgerSource, ObjectStream, Poll, SourceError, TipSource};
 use crate::clock::Clock;
 
 /// An endpoint is asked for its network so often before a source is given up.
@@ -194,8 +194,12 @@ impl TipSource for RpcSource {
         self.live.poll(next, ledgers_max)
     }
 
-    fn tip(&self) -> Option<Tip> {
-        self.live.tip()
+    fn announced(&self) -> Vec<Result<Tip, Arc<RequestFault>>> {
+        self.live.announced()
+    }
+
+    fn serve(&self, seq: LedgerSeq) -> Result<LedgerObject, Option<Arc<RequestFault>>> {
+        self.live.serve(seq)
     }
 
     fn protocol(&self) -> Option<u32> {

@@ -10,6 +10,10 @@ pub const DISK_FULL: &str = "DISK_FULL";
 pub const DISK_NEARLY_FULL: &str = "DISK_NEARLY_FULL";
 /// The code of a [`FollowStateName::Waiting`] for an operator who resolves an incident.
 pub const INCIDENT_OPEN: &str = "INCIDENT_OPEN";
+/// The code of a [`FollowStateName::Waiting`] for a ledger that is announced and not served.
+pub const TIP_UNSERVED: &str = "TIP_UNSERVED";
+/// The code of a [`FollowStateName::Waiting`] for a source that answers and does not say which ledger is the last.
+pub const TIP_UNREADABLE: &str = "TIP_UNREADABLE";
 
 /// What a follower does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

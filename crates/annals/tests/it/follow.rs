@@ -12,4 +12,5 @@ mod incidents;
 mod limits;
 mod live;
 mod soak;
+mod tip;
 mod witnesses;

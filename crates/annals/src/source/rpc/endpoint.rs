@@ -50,8 +50,8 @@ pub(super) struct Endpoint {
     throttle: Throttle,
 }
 
-/// Until when a server asks to be left alone, for all who ask it.
-pub(super) type Throttle = Arc<Mutex<Duration>>;
+/// Until when a server asks to be left alone, for all who ask it, and how it said so.
+pub(super) type Throttle = Arc<Mutex<Option<(Duration, Arc<RequestFault>)>>>;
 
 #[derive(Default)]
 struct State {
@@ -84,8 +84,12 @@ impl Endpoint {
 
     /// When it may be asked again.
     pub(super) fn aside_until(&self) -> Duration {
-        let asked_for = *self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked_for = self.throttled().map_or(Duration::ZERO, |(until, _)| until);
         self.state().aside_until.max(asked_for)
+    }
+
+    fn throttled(&self) -> Option<(Duration, Arc<RequestFault>)> {
+        self.throttle.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The newest ledger that it said it has; none before it said so.
@@ -93,9 +97,10 @@ impl Endpoint {
         self.state().latest
     }
 
-    /// What it failed at last; none of an endpoint that never failed.
+    /// What it failed at last; none of an endpoint that never failed, whoever asked it.
     pub(super) fn last_fault(&self) -> Option<Arc<RequestFault>> {
-        self.state().last_fault.clone()
+        let own = self.state().last_fault.clone();
+        own.or_else(|| self.throttled().map(|(_, fault)| fault))
     }
 
     /// Why it is not to be asked before an operator has seen to it.
@@ -302,9 +307,12 @@ impl Endpoint {
             state.last_fault = Some(Arc::clone(fault));
         }
         drop(state);
-        if let Some(asked) = asked {
+        if let (Some(asked), Verdict::Failed(fault)) = (asked, verdict) {
+            let until = now.saturating_add(asked.min(RETRY_AFTER_MAX));
             let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
-            *throttle = (*throttle).max(now.saturating_add(asked.min(RETRY_AFTER_MAX)));
+            if throttle.as_ref().is_none_or(|(earlier, _)| *earlier < until) {
+                *throttle = Some((until, Arc::clone(fault)));
+            }
         }
         if is_first {
             tracing::warn!("{}, set aside for {:.1} s", self.told(verdict), wait.as_secs_f64());

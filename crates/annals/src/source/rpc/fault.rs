@@ -159,6 +159,12 @@ impl RequestFaultKind {
         *retry_after
     }
 
+    /// Whether an RPC answered, if only with what cannot be used.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Error { .. } | Self::BadResult(_) | Self::NullResult)
+    }
+
     /// Whether the server itself answered, so that another ledger may fare better.
     pub(super) fn is_about_the_ledger(&self) -> bool {
         match self {

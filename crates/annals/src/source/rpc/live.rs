@@ -10,7 +10,7 @@ use super::fault::{NextStep, RequestFault, RequestFaultKind};
 use super::page::PageSize;
 use super::pool::Pool;
 use super::tip::Tip;
-use crate::source::Poll;
+use crate::source::{LedgerObject, Poll};
 
 /// Of so many askings in a row that bring nothing new one goes to another endpoint.
 const LOOK_ELSEWHERE: u32 = 4;
@@ -137,41 +137,72 @@ impl Live {
     }
 
     pub(super) fn pass_over(&self) {
-        let until = self.pool.clock.monotonic().saturating_add(PASSED_OVER);
-        let mut state = self.state();
-        let asked = state.asked;
-        state.passed_over_until[asked] = until;
+        let asked = self.state().asked;
+        self.comes_last(asked);
         tracing::warn!("{}: what it gave cannot be used, others are asked first", self.pool.endpoints[asked].name());
     }
 
-    pub(super) fn tip(&self) -> Option<Tip> {
-        self.each(Endpoint::tip).max_by_key(|tip| tip.latest)
+    fn comes_last(&self, at: usize) {
+        self.state().passed_over_until[at] = self.pool.clock.monotonic().saturating_add(PASSED_OVER);
+    }
+
+    /// Asks those that say they have ledger `seq` for it alone, each at most once.
+    pub(super) fn serve(&self, seq: LedgerSeq) -> Result<LedgerObject, Option<Arc<RequestFault>>> {
+        let now = self.pool.clock.monotonic();
+        let has_it = |endpoint: &Endpoint| endpoint.aside_until() <= now && endpoint.latest() >= Some(seq);
+        let mut who: Vec<usize> =
+            (0..self.pool.endpoints.len()).filter(|at| has_it(&self.pool.endpoints[*at])).collect();
+        who.sort_by_key(|at| self.state().passed_over_until[*at] > now);
+        let mut why = None;
+        for at in who {
+            let endpoint = &self.pool.endpoints[at];
+            match endpoint.page(&self.pool.passphrase, seq, 1) {
+                Ok(page) => {
+                    endpoint.succeeded();
+                    let mut state = self.state();
+                    state.passed_over_until[at] = Duration::ZERO;
+                    state.asked = at;
+                    return page.objects.into_iter().next().ok_or(None);
+                }
+                Err(verdict) => {
+                    self.comes_last(at);
+                    let Verdict::Failed(fault) = &verdict else { continue };
+                    if !is_ordinary(fault) {
+                        self.pool.set_aside(endpoint, &verdict);
+                    }
+                    why = Some(Arc::clone(fault));
+                }
+            }
+        }
+        Err(why)
+    }
+
+    pub(super) fn announced(&self) -> Vec<Result<Tip, Arc<RequestFault>>> {
+        let now = self.pool.clock.monotonic();
+        let ask = |endpoint: &Endpoint| match endpoint.last_fault() {
+            Some(fault) if endpoint.aside_until() > now => Err(fault),
+            _ => endpoint.tip().map_err(Arc::new),
+        };
+        self.pool.endpoints.iter().map(ask).collect()
     }
 
     pub(super) fn protocol(&self) -> Option<u32> {
-        self.each(Endpoint::protocol).max()
-    }
-
-    /// What each endpoint answers that is not to be left alone.
-    fn each<'a, T: 'a>(
-        &'a self,
-        ask: impl Fn(&Endpoint) -> Result<T, RequestFault> + 'a,
-    ) -> impl Iterator<Item = T> + 'a {
         let now = self.pool.clock.monotonic();
-        let ready = self.pool.endpoints.iter().filter(move |endpoint| endpoint.aside_until() <= now);
-        ready.filter_map(move |endpoint| ask(endpoint).ok())
+        let ready = self.pool.endpoints.iter().filter(|endpoint| endpoint.aside_until() <= now);
+        ready.filter_map(|endpoint| endpoint.protocol().ok()).max()
     }
 }
 
 /// The tip of an endpoint that says that it has a ledger and does not serve it yet: replicas that rotate behind one
 /// address may do so from one request to the next.
 fn announced(endpoint: &Endpoint, fault: &RequestFault) -> Option<Tip> {
-    let is_ordinary = match fault.kind {
-        RequestFaultKind::Unserved { .. } => true,
-        _ => fault.kind.next_step() == NextStep::AskRange,
-    };
-    let latest = endpoint.latest().filter(|_| is_ordinary)?;
+    let latest = endpoint.latest().filter(|_| is_ordinary(fault))?;
     Some(Tip { latest, oldest: None, latest_closed_unix_ms: None })
+}
+
+/// Whether a ledger was refused as one that is not there, or not yet.
+fn is_ordinary(fault: &RequestFault) -> bool {
+    matches!(fault.kind, RequestFaultKind::Unserved { .. }) || fault.kind.next_step() == NextStep::AskRange
 }
 
 impl Lacking {

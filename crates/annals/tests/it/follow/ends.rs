@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use annals::clock::{Clock, Stop, StoppableClock, SystemClock};
 use annals::follow::{self, FollowError, FollowSources};
-use annals::source::{LedgerSource, ObjectStream, Poll, SourceError, Tip, TipSource};
+use annals::source::{LedgerObject, LedgerSource, ObjectStream, Poll, RequestFault, SourceError, Tip, TipSource};
 use annals::store::{SqliteStore, Store};
 use annals_core::{LedgerRange, LedgerSeq};
 use annals_sim::{Misbehaviour, When};
@@ -125,8 +125,12 @@ impl TipSource for Panicking {
         std::panic::panic_any("the reader is broken")
     }
 
-    fn tip(&self) -> Option<Tip> {
-        Some(Tip { latest: LedgerSeq::FIRST_EXPORTED, oldest: None, latest_closed_unix_ms: None })
+    fn announced(&self) -> Vec<Result<Tip, Arc<RequestFault>>> {
+        vec![Ok(Tip { latest: LedgerSeq::FIRST_EXPORTED, oldest: None, latest_closed_unix_ms: None })]
+    }
+
+    fn serve(&self, _: LedgerSeq) -> Result<LedgerObject, Option<Arc<RequestFault>>> {
+        std::panic::panic_any("the reader is broken")
     }
 
     fn protocol(&self) -> Option<u32> {

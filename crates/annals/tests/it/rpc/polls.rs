@@ -58,6 +58,38 @@ fn h4_what_one_part_of_the_source_is_asked_to_wait_for_the_other_waits_for_too()
 }
 
 #[test]
+fn h4_whom_another_part_of_the_source_was_asked_to_leave_alone_is_told_of_and_not_asked() {
+    let network = network_of(20);
+    let node = node(&network);
+    let client = Client::of(&[&node]);
+    node.play(on(When::method("getLedgers"), Misbehaviour::too_many_requests(Some(40))));
+    assert!(client.read(100, 110).0.is_empty());
+    let before = node.requests().len();
+    assert_eq!(poll(&client, 115), "not served, true");
+    assert!(client.source.announced()[0].as_ref().is_err_and(|fault| fault.to_string().contains("429")));
+    assert_eq!(node.requests().len(), before);
+}
+
+#[test]
+fn a_ledger_is_asked_of_those_alone_who_say_they_have_it_and_who_does_not_give_it_comes_last() {
+    let network = network_of(20);
+    let (first, second) = (node(&network), node(&network));
+    let client = Client::of(&[&first, &second]);
+    first.play(on(When::always(), Misbehaviour::announced_ahead(5)));
+    let tips: Vec<_> = client.source.announced().into_iter().map(|tip| tip.unwrap().latest).collect();
+    assert_eq!(tips, [seq(124), seq(119)]);
+    assert!(client.source.serve(seq(124)).unwrap_err().unwrap().to_string().contains("-32600"));
+    assert!(requests_of(&second, "getLedgers").is_empty(), "it did not say that it has it");
+    assert_eq!(client.source.serve(seq(119)).unwrap().named, Some(crate::fill::bench::range(119, 119)));
+    assert_eq!((requests_of(&first, "getLedgers").len(), requests_of(&second, "getLedgers").len()), (1, 1));
+    assert!(client.source.serve(seq(130)).unwrap_err().is_none());
+    client.clock.sleep(Duration::from_secs(61));
+    second.play(on(When::always(), Misbehaviour::unavailable(None)));
+    assert!(client.source.serve(seq(119)).is_ok());
+    assert_eq!(requests_of(&first, "getLedgers").len(), 2, "it is asked first again");
+}
+
+#[test]
 fn the_first_in_order_is_asked_again_after_a_while_and_who_lags_now_and_then() {
     let mut network = network_of(20);
     let (first, second) = (node(&network), node(&network));
