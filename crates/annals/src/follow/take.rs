@@ -12,7 +12,7 @@ use super::start::newest_up_to;
 use super::state::Why;
 use super::{FollowError, Visible};
 use crate::source::{LedgerObject, Poll, RequestFault, Tip};
-use crate::store::{DISK_NEARLY_FULL, FollowStateName, StoreError, UNKNOWN_PROTOCOL};
+use crate::store::{DISK_FULL, DISK_NEARLY_FULL, FollowStateName, StoreError, UNKNOWN_PROTOCOL};
 
 /// One commit takes at most so many ledgers: a page of small ones, which is bounded by its bytes.
 const BATCH_LEDGERS_MAX: usize = 200;
@@ -372,7 +372,7 @@ impl Live<'_> {
             StoreError::Incident { .. } | StoreError::IncidentOpen { .. } => self.stopped_by_incident(),
             StoreError::Full => {
                 let message = error.to_string();
-                Ok(Step::Rest(Why { code: "DISK_FULL", message }, self.options.rest, Then::Begin))
+                Ok(Step::Rest(Why { code: DISK_FULL, message }, self.options.rest, Then::Begin))
             }
             StoreError::PinContradicted { .. }
             | StoreError::DoesNotLink { .. }

@@ -136,7 +136,7 @@ pub(super) fn writer(status: &Status, around: &Surroundings) -> Part {
 
 pub(super) fn source(status: &Status, around: &Surroundings) -> Part {
     let Some(said) = asker(status, around) else { return Part::off(SOURCE) };
-    match waits_for(said) {
+    match waits_for(status, around) {
         Some(TIP_UNREADABLE) => {
             let message = "a source answers, and not with the ledger that is the network's last: `annals status` says what \
                            is wrong with it; give another one beside it";
