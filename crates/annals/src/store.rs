@@ -207,18 +207,6 @@ impl Status {
         let held = self.coverage.iter().filter(|(held, _)| *held == key || *held == ScopeKey::All);
         held.fold(Coverage::new(), |covered, (_, coverage)| covered.union(coverage))
     }
-
-    /// The highest ledger that is known of: what a source said last, or a ledger that was stored since. None before a
-    /// source said one.
-    #[must_use]
-    pub fn tip(&self) -> Option<SeenTip> {
-        let said = self.freshness.as_ref()?.tip?;
-        let latest = self.latest_ledger.filter(|latest| *latest > said.ledger);
-        Some(latest.map_or(said, |ledger| {
-            let seen_ms = self.grown_ms.map_or(said.seen_ms, |grown_ms| grown_ms.max(said.seen_ms));
-            SeenTip { ledger, closed_ms: None, seen_ms }
-        }))
-    }
 }
 
 /// The archive's store. All methods block; implementations are chosen by URL at start-up.

@@ -2,6 +2,8 @@
 
 use annals_core::LedgerSeq;
 
+use super::Status;
+
 /// The code of a [`FollowStateName::Waiting`] at a protocol version that this program does not decode.
 pub const UNKNOWN_PROTOCOL: &str = "UNKNOWN_PROTOCOL";
 /// The code of a [`FollowStateName::Waiting`] for room on a disk that takes nothing more.
@@ -121,5 +123,19 @@ impl Freshness {
             announced: None,
             latency: None,
         }
+    }
+}
+
+impl Status {
+    /// The highest ledger that is known of: what a source said last, or a ledger that was stored since. None before a
+    /// source said one.
+    #[must_use]
+    pub fn tip(&self) -> Option<SeenTip> {
+        let said = self.freshness.as_ref()?.tip?;
+        let latest = self.latest_ledger.filter(|latest| *latest > said.ledger);
+        Some(latest.map_or(said, |ledger| {
+            let seen_ms = self.grown_ms.map_or(said.seen_ms, |grown_ms| grown_ms.max(said.seen_ms));
+            SeenTip { ledger, closed_ms: None, seen_ms }
+        }))
     }
 }
