@@ -12,68 +12,22 @@
     reason = "a benchmark times and prints"
 )]
 
+mod traffic;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use annals::clock::SystemClock;
 use annals::store::{DigestQuery, Digested, Fence, Request, SqliteStore, Store};
-use annals_core::{
-    Batch, Census, CheckedLedger, ClassicEvents, ClassicPolicy, ContractId, Event, EventKind, EventsDigest, LedgerHash,
-    LedgerRange, LedgerSeq, Network, NetworkProof, Position, ProofClass, ProofMaterial, Scope, TxHash,
-};
-use annals_sim::{EventPlan, Rng, value};
+use annals_core::{Batch, CheckedLedger, ClassicPolicy, LedgerRange, Scope};
+
+use self::traffic::{Traffic, busy, network, seq};
 
 const BLOCK: u32 = 64;
 const FIRST: u32 = 1_000 * BLOCK;
 const EVENTS_PER_LEDGER: u32 = 600;
-const QUIET_CONTRACTS: u32 = 1_000;
 const DIGESTS: u32 = 5;
-
-fn seq(number: u32) -> LedgerSeq {
-    LedgerSeq::new(number).unwrap()
-}
-
-fn hash(number: u32) -> LedgerHash {
-    LedgerHash(annals_core::hash::sha256(&[&number.to_be_bytes()]))
-}
-
-fn ledger(number: u32, rng: &mut Rng, template: &[u8]) -> CheckedLedger {
-    let mut event = |index: u32| {
-        let contract =
-            if rng.chance(70) { value::contract(0) } else { value::contract(1 + rng.below(QUIET_CONTRACTS)) };
-        let mut xdr = template.to_vec();
-        xdr[8..40].copy_from_slice(&contract.0);
-        Event {
-            position: Position::op(seq(number), 1 + index / 10, 0, index % 10).unwrap(),
-            tx_hash: TxHash(hash(number ^ (index / 10) << 20).0),
-            tx_order: 1 + index / 10,
-            successful: true,
-            close_time_ms: u64::from(number) * 5000,
-            contract_id: Some(contract),
-            kind: EventKind::Contract,
-            xdr,
-            proof: ProofClass::Uncommitted,
-            rewritten_xdr: None,
-        }
-    };
-    let events: Vec<Event> = (0..EVENTS_PER_LEDGER).map(&mut event).collect();
-    CheckedLedger {
-        seq: seq(number),
-        hash: hash(number),
-        previous_hash: hash(number - 1),
-        close_time_ms: u64::from(number) * 5000,
-        protocol: 26,
-        header_xdr: vec![0; 400],
-        network_proof: NetworkProof::Proven,
-        classic_events: ClassicEvents::Present,
-        census: Census::of(&events),
-        digest: EventsDigest::of(&events),
-        creations: Vec::new(),
-        events,
-        proof: ProofMaterial { results_xdr: Vec::new(), invocations: Vec::new() },
-    }
-}
 
 /// One of the two archives.
 struct Filled {
@@ -109,8 +63,7 @@ impl Filled {
     /// The fastest of a few digests of the busy contract's history, and how many events it is of.
     fn digest(&self, window: LedgerRange) -> (u64, Duration) {
         let (from, to) = (Some(window.from_inclusive()), Some(window.to_inclusive()));
-        let contract: ContractId = value::contract(0);
-        let query = DigestQuery { contract, account: None, asked_from: from, asked_to: to };
+        let query = DigestQuery { contract: busy(), account: None, asked_from: from, asked_to: to };
         let timed = (0..DIGESTS).map(|_| {
             let begun = Instant::now();
             let Digested::Range(found) = self.store.digest(&query).unwrap().digested else { panic!("a digest") };
@@ -120,10 +73,6 @@ impl Filled {
     }
 }
 
-fn network() -> Network {
-    Network::new("Annals Bench Network")
-}
-
 fn main() {
     let blocks = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(40);
     let window = LedgerRange::new(seq(FIRST), seq(FIRST + blocks * BLOCK - 1)).unwrap();
@@ -131,12 +80,10 @@ fn main() {
     let dirs = [tempfile::tempdir_in(kept).unwrap(), tempfile::tempdir_in(kept).unwrap()];
     let mut sealed = Filled::new(dirs[0].path(), window, BLOCK);
     let mut plain = Filled::new(dirs[1].path(), window, BLOCK - 1);
-    let template = EventPlan::transfer(value::contract(0), value::account(1), value::account(2), 5).xdr();
-    let mut rng = Rng::new(1);
+    let mut traffic = Traffic::new(EVENTS_PER_LEDGER);
     for block in 0..blocks {
         let first = FIRST + block * BLOCK;
-        let ledgers: Vec<CheckedLedger> =
-            (first..first + BLOCK).map(|number| ledger(number, &mut rng, &template)).collect();
+        let ledgers: Vec<CheckedLedger> = (first..first + BLOCK).map(|number| traffic.ledger(number)).collect();
         let turns = if block % 2 == 0 { [&mut sealed, &mut plain] } else { [&mut plain, &mut sealed] };
         turns.into_iter().for_each(|archive| archive.commit(&ledgers));
     }

@@ -22,6 +22,8 @@
     reason = "a benchmark times and prints"
 )]
 
+mod traffic;
+
 use std::hint::black_box;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -33,93 +35,33 @@ use annals::api::{Limits, Server};
 use annals::clock::SystemClock;
 use annals::config::AllowedOrigins;
 use annals::store::{Request, SqliteStore, Store};
-use annals_core::{
-    Batch, Census, CheckedLedger, ClassicEvents, ClassicPolicy, ContractId, Event, EventKind, EventsDigest, LedgerHash,
-    LedgerRange, LedgerSeq, Network, NetworkProof, Position, ProofClass, ProofMaterial, Scope, TxHash,
-};
-use annals_sim::{EventPlan, Rng, value};
+use annals_core::{Batch, ClassicPolicy, ContractId, EventKind, LedgerRange, ProofClass, Scope, TxHash};
+use annals_sim::Rng;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rusqlite::{Connection, OpenFlags, Row, params};
 
+use self::traffic::{Traffic, busy, network, quiet, seq};
+
 const FIRST: u32 = 1_000_000;
 const EVENTS_PER_LEDGER: u32 = 500;
 const BATCH_LEDGERS: u32 = 64;
-const QUIET_CONTRACTS: u32 = 1_000;
 const PAGE: u32 = 200;
 /// Raised when the archive that this file makes changes, so that a kept one is made anew.
 const LAYOUT: u32 = 1;
 
-fn seq(number: u32) -> LedgerSeq {
-    LedgerSeq::new(number).unwrap()
-}
-
-fn busy() -> ContractId {
-    value::contract(0)
-}
-
-fn quiet(number: u32) -> ContractId {
-    value::contract(1 + number)
-}
-
-/// The XDR of a transfer of `contract`; its bytes are that of the template but for the contract's id.
-fn event_xdr(template: &[u8], contract: ContractId) -> Vec<u8> {
-    let mut xdr = template.to_vec();
-    xdr[8..40].copy_from_slice(&contract.0);
-    xdr
-}
-
-fn hash(number: u32) -> LedgerHash {
-    LedgerHash(annals_core::hash::sha256(&[&number.to_be_bytes()]))
-}
-
-fn ledger(number: u32, rng: &mut Rng, template: &[u8]) -> CheckedLedger {
-    let event = |index: u32, contract: ContractId| Event {
-        position: Position::op(seq(number), 1 + index / 10, 0, index % 10).unwrap(),
-        tx_hash: TxHash(hash(number ^ (index / 10) << 20).0),
-        tx_order: 1 + index / 10,
-        successful: true,
-        close_time_ms: u64::from(number) * 5000,
-        contract_id: Some(contract),
-        kind: EventKind::Contract,
-        xdr: event_xdr(template, contract),
-        proof: ProofClass::Uncommitted,
-        rewritten_xdr: None,
-    };
-    let of_someone = |rng: &mut Rng| if rng.chance(70) { busy() } else { quiet(rng.below(QUIET_CONTRACTS)) };
-    let events: Vec<Event> = (0..EVENTS_PER_LEDGER).map(|index| event(index, of_someone(rng))).collect();
-    CheckedLedger {
-        seq: seq(number),
-        hash: hash(number),
-        previous_hash: hash(number - 1),
-        close_time_ms: u64::from(number) * 5000,
-        protocol: 26,
-        header_xdr: vec![0; 400],
-        network_proof: NetworkProof::Proven,
-        classic_events: ClassicEvents::Present,
-        census: Census::of(&events),
-        digest: EventsDigest::of(&events),
-        creations: Vec::new(),
-        events,
-        proof: ProofMaterial { results_xdr: Vec::new(), invocations: Vec::new() },
-    }
-}
-
 fn load(dir: &Path, ledgers: u32) {
-    let transfer = EventPlan::transfer(busy(), value::account(1), value::account(2), 5);
-    let template = transfer.xdr();
-    let network = Network::new("Annals Bench Network");
     let store = SqliteStore::create_or_open(dir, Arc::new(SystemClock::new())).unwrap();
     let fence = store.acquire().unwrap();
     let range = LedgerRange::new(seq(FIRST), seq(FIRST + ledgers - 1)).unwrap();
     let (scope, classic) = (Scope::All, ClassicPolicy::Keep);
-    let request = Request { network: network.clone(), scope: scope.clone(), classic, range, pins: Vec::new() };
+    let request = Request { network: network(), scope: scope.clone(), classic, range, pins: Vec::new() };
     store.request(&request, fence).unwrap();
-    let mut rng = Rng::new(1);
+    let mut traffic = Traffic::new(EVENTS_PER_LEDGER);
     for begin in (0..ledgers).step_by(BATCH_LEDGERS as usize) {
         let end = (begin + BATCH_LEDGERS).min(ledgers);
-        let batch = (begin..end).map(|number| ledger(FIRST + number, &mut rng, &template)).collect();
-        let batch = Batch::checked(network.clone(), scope.clone(), classic, "bench", batch).unwrap();
+        let batch = (begin..end).map(|number| traffic.ledger(FIRST + number)).collect();
+        let batch = Batch::checked(network(), scope.clone(), classic, "bench", batch).unwrap();
         store.commit(&batch, fence).unwrap();
     }
 }
@@ -315,7 +257,7 @@ fn main() {
         let mut rng = Rng::new(2);
         let (mut bare_times, mut http_times) = (Vec::new(), Vec::new());
         for round in 0..pages + pages / 10 {
-            let contract = if name.starts_with("busy") { busy() } else { quiet(rng.below(QUIET_CONTRACTS)) };
+            let contract = if name.starts_with("busy") { busy() } else { quiet(&mut rng) };
             let from = FIRST + rng.below(ledgers / 2);
             let of_bare = || timed(|| black_box(bare.page(contract, from)).len());
             let mut of_http = || timed(|| client.page(contract, from));

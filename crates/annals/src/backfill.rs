@@ -18,7 +18,7 @@ use serde::Serialize;
 pub use self::events::{check_event_source, run_events};
 use self::fill::Filler;
 pub(crate) use self::fill::{Named, worst};
-use crate::source::{LedgerSource, SourceError};
+use crate::source::{LedgerSource, OtherNetwork, SourceError};
 use crate::store::{Fence, GapFailure, Pin, Request, Status, Store, StoreError};
 
 /// What is to be filled.
@@ -60,17 +60,8 @@ pub trait Progress {
 #[derive(Debug, thiserror::Error)]
 pub enum BackfillError {
     /// The source says that it is of another network.
-    #[error(
-        "{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right source or network"
-    )]
-    SourceNetwork {
-        /// The source.
-        source_name: String,
-        /// The passphrase that it claims.
-        claimed: String,
-        /// The one asked for.
-        asked: String,
-    },
+    #[error(transparent)]
+    SourceNetwork(#[from] OtherNetwork),
     /// The source's ledger has another hash than the operator vouches for.
     #[error("{source_name} gives ledger {seq} the hash {found} and not the pinned {pinned}")]
     PinContradicted {
@@ -159,22 +150,9 @@ impl Summary {
 /// # Errors
 /// [`BackfillError::SourceNetwork`], [`BackfillError::PinContradicted`], [`BackfillError::Source`].
 pub fn check_source(job: &Job, source: &dyn LedgerSource) -> Result<(), BackfillError> {
-    check_claim(job, source)?;
+    OtherNetwork::check(source, &job.network)?;
     source.check_range(job.range)?;
     job.pins.iter().try_for_each(|pin| check_pin(job, source, *pin))
-}
-
-/// Refuses a source that says that it is of another network.
-fn check_claim(job: &Job, source: &dyn LedgerSource) -> Result<(), BackfillError> {
-    let asked = job.network.passphrase();
-    match source.claimed_passphrase().filter(|claimed| *claimed != asked) {
-        Some(claimed) => Err(BackfillError::SourceNetwork {
-            source_name: source.name(),
-            claimed: claimed.to_owned(),
-            asked: asked.to_owned(),
-        }),
-        None => Ok(()),
-    }
 }
 
 /// Compares a pin with what the source gives for its ledger or, where it gives nothing or the ledger lies below the

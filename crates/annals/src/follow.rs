@@ -37,7 +37,7 @@ pub use self::start::AHEAD_LEDGERS_MAX;
 use self::state::Voice;
 use crate::backfill;
 use crate::clock::{Clock, Stop};
-use crate::source::{LedgerSource, TipSource};
+use crate::source::{LedgerSource, OtherNetwork, TipSource};
 use crate::store::{FollowStateName, Pin, Status, Store, StoreError};
 
 /// What is to be followed.
@@ -119,10 +119,7 @@ pub fn check(job: &FollowJob, status: Option<&Status>, sources: &FollowSources) 
     let asked = job.network.passphrase();
     let history = sources.history.iter().map(|source| &**source as &dyn LedgerSource);
     for source in history.chain([sources.tip.as_ref() as &dyn LedgerSource]) {
-        if let Some(claimed) = source.claimed_passphrase().filter(|claimed| *claimed != asked) {
-            let (source_name, claimed, asked) = (source.name(), claimed.to_owned(), asked.to_owned());
-            return Err(FollowError::SourceNetwork { source_name, claimed, asked });
-        }
+        OtherNetwork::check(source, &job.network)?;
     }
     if let Some(status) = status.filter(|status| !status.coverage.is_empty()) {
         if let Some(stored) = status.passphrase.as_ref().filter(|stored| *stored != asked) {

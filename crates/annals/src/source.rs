@@ -157,7 +157,7 @@ mod rpc;
 mod zstd_frames;
 
 pub use archive::{ArchiveState, HistoryArchive};
-pub use error::{ObjectFault, ObjectFaultKind, SourceError};
+pub use error::{ObjectFault, ObjectFaultKind, OtherNetwork, SourceError};
 pub use framed::FramedSource;
 pub use http::{Address, AddressError, HttpFault, Timeouts};
 pub(crate) use http::{Answer, HttpClient};

@@ -6,8 +6,8 @@
 
 use annals_core::{Batch, Coverage};
 
-use super::{BackfillError, Job, Progress, Summary, ask, check_claim, finish, whole_chain};
-use crate::source::{LedgerSource as _, RpcSource};
+use super::{BackfillError, Job, Progress, Summary, ask, finish, whole_chain};
+use crate::source::{LedgerSource as _, OtherNetwork, RpcSource};
 use crate::store::{Fence, GapFailure, Store};
 
 /// Refuses a source that contradicts the job before anything is written: another network, or a range that the network
@@ -16,7 +16,7 @@ use crate::store::{Fence, GapFailure, Store};
 /// # Errors
 /// [`BackfillError::SourceNetwork`], [`BackfillError::Source`].
 pub fn check_event_source(job: &Job, source: &RpcSource) -> Result<(), BackfillError> {
-    check_claim(job, source)?;
+    OtherNetwork::check(source, &job.network)?;
     Ok(source.check_range(job.range)?)
 }
 

@@ -13,7 +13,7 @@ use crate::export::ExportError;
 use crate::follow::FollowError;
 use crate::prove::ProveError;
 use crate::reattribute::ReattributeError;
-use crate::source::SourceError;
+use crate::source::{OtherNetwork, SourceError};
 use crate::store::StoreError;
 
 /// Why a verb failed.
@@ -155,9 +155,7 @@ impl CliError {
             | Self::Export(ExportError::Store(error)) => of_store(error),
             Self::Anchor(error) if error.contradicts_chain() => Outcome::Contradicted,
             Self::Anchor(_) | Self::Backfill(BackfillError::Source(_)) | Self::Source(_) => Outcome::Incomplete,
-            Self::Follow(FollowError::SourceNetwork { .. } | FollowError::AheadOfNetwork { .. }) => {
-                Outcome::Contradicted
-            }
+            Self::Follow(FollowError::SourceNetwork(_) | FollowError::AheadOfNetwork { .. }) => Outcome::Contradicted,
             Self::Follow(_) | Self::Thread(_) | Self::NotEmpty { .. } => Outcome::Incomplete,
             Self::Backfill(_) | Self::Export(ExportError::Event { .. }) => Outcome::Contradicted,
             Self::Prove(ProveError::Damaged(_)) => Outcome::Contradicted,
@@ -182,7 +180,7 @@ impl CliError {
 
 fn backfill_code(error: &BackfillError) -> &'static str {
     match error {
-        BackfillError::SourceNetwork { .. } => "NETWORK_MISMATCH",
+        BackfillError::SourceNetwork(_) => OtherNetwork::CODE,
         BackfillError::PinContradicted { .. } => "PIN_CONTRADICTED",
         BackfillError::Source(error) => error.code(),
         BackfillError::Store(error) => error.code(),

@@ -3,24 +3,15 @@
 use annals_core::LedgerSeq;
 
 use crate::backfill::BackfillError;
-use crate::source::SourceError;
+use crate::source::{OtherNetwork, SourceError};
 use crate::store::StoreError;
 
 /// Why following does not begin, or ended. What it had committed stays.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
     /// A source says that it is of another network.
-    #[error(
-        "{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right source or network"
-    )]
-    SourceNetwork {
-        /// The source.
-        source_name: String,
-        /// The passphrase that it claims.
-        claimed: String,
-        /// The one asked for.
-        asked: String,
-    },
+    #[error(transparent)]
+    SourceNetwork(#[from] OtherNetwork),
     /// The archive has ledgers that the network is far from having.
     #[error(
         "the archive holds ledger {stored} and {source_name} is at {tip}: the network was reset, or this is the endpoint of \
@@ -56,7 +47,7 @@ impl FollowError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::SourceNetwork { .. } => "NETWORK_MISMATCH",
+            Self::SourceNetwork(_) => OtherNetwork::CODE,
             Self::AheadOfNetwork { .. } => "AHEAD_OF_NETWORK",
             Self::Source(error) => error.code(),
             Self::Store(error) => error.code(),

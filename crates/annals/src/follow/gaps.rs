@@ -10,7 +10,7 @@ use super::shared::Shared;
 use super::{FollowError, FollowJob, FollowOptions, FollowSources};
 use crate::backfill::{self, BackfillError, Job, Progress};
 use crate::clock::Stop;
-use crate::source::LedgerSource;
+use crate::source::{LedgerSource, OtherNetwork};
 use crate::store::{GapFailure, Store, StoreError};
 
 /// The longest rest between two rounds while something is missing.
@@ -206,7 +206,7 @@ impl Worker {
         Ok(match error {
             BackfillError::Stopped => None,
             BackfillError::Source(error) => told(error.code(), &error),
-            BackfillError::SourceNetwork { .. } => told("NETWORK_MISMATCH", &error),
+            BackfillError::SourceNetwork(_) => told(OtherNetwork::CODE, &error),
             BackfillError::PinContradicted { .. } => told("PIN_CONTRADICTED", &error),
             BackfillError::Batch(_) => told("BAD_BATCH", &error),
             BackfillError::Store(error) => match error {

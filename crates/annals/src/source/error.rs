@@ -3,10 +3,40 @@
 use std::sync::Arc;
 
 use annals_core::decode::DecodeError;
-use annals_core::{LedgerRange, LedgerSeq};
+use annals_core::{LedgerRange, LedgerSeq, Network};
 
 use super::http::HttpFault;
-use super::{NextStep, RequestFault, RequestFaultKind};
+use super::{LedgerSource, NextStep, RequestFault, RequestFaultKind};
+
+/// A source says that it is of another network.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{source_name} is of the network \"{claimed}\" and \"{asked}\" was asked for: name the right source or network"
+)]
+pub struct OtherNetwork {
+    source_name: String,
+    claimed: String,
+    asked: String,
+}
+
+impl OtherNetwork {
+    /// The stable code.
+    pub const CODE: &str = "NETWORK_MISMATCH";
+
+    /// Refuses a source that says that it is of another network than the one that is asked for.
+    ///
+    /// # Errors
+    /// Itself.
+    pub fn check(source: &dyn LedgerSource, network: &Network) -> Result<(), Self> {
+        let asked = network.passphrase();
+        match source.claimed_passphrase().filter(|claimed| *claimed != asked) {
+            Some(claimed) => {
+                Err(Self { source_name: source.name(), claimed: claimed.to_owned(), asked: asked.to_owned() })
+            }
+            None => Ok(()),
+        }
+    }
+}
 
 /// Why a source cannot be read at all.
 #[derive(Debug, thiserror::Error)]
