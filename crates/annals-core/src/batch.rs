@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 use std::collections::BTreeSet;
 
+use crate::envelope::{CheckedEnvelope, TransactionKey};
 use crate::event::{Event, ProofClass};
 use crate::hash::{ContractId, HashParseError};
 use crate::ledger::CheckedLedger;
@@ -124,6 +125,12 @@ pub enum BatchError {
         /// The position.
         position: Position,
     },
+    /// An envelope is of no transaction that emitted one of the batch's unverified events.
+    #[error("the batch has no unverified event of transaction {hash}, and its envelope", hash = transaction.hash)]
+    ForeignEnvelope {
+        /// The transaction.
+        transaction: TransactionKey,
+    },
 }
 
 /// What a batch knows of its ledgers.
@@ -137,6 +144,8 @@ pub enum BatchLedgers {
         range: LedgerRange,
         /// Their events in scope, canonical order.
         events: Vec<Event>,
+        /// Envelopes of transactions that emitted some of them.
+        envelopes: Vec<CheckedEnvelope>,
     },
 }
 
@@ -209,8 +218,27 @@ impl Batch {
         if let Some(event) = events.iter().find(|event| event.proof != ProofClass::Unverified) {
             return Err(BatchError::ForeignEvent { position: event.position });
         }
-        let ledgers = BatchLedgers::Unverified { range, events };
+        let ledgers = BatchLedgers::Unverified { range, events, envelopes: Vec::new() };
         Ok(Self { network, scope, classic: ClassicPolicy::Keep, source: source.into(), range, ledgers, duplicates })
+    }
+
+    /// The same batch with envelopes of transactions that emitted some of its unverified events.
+    ///
+    /// # Errors
+    /// [`BatchError::ForeignEnvelope`] for one of another transaction.
+    pub fn with_envelopes(mut self, brought: Vec<CheckedEnvelope>) -> Result<Self, BatchError> {
+        let of_events: BTreeSet<TransactionKey> = match &self.ledgers {
+            BatchLedgers::Checked(_) => BTreeSet::new(),
+            BatchLedgers::Unverified { events, .. } => events.iter().map(Event::transaction).collect(),
+        };
+        let foreign = brought.iter().map(CheckedEnvelope::transaction).find(|of| !of_events.contains(of));
+        if let Some(transaction) = foreign {
+            return Err(BatchError::ForeignEnvelope { transaction });
+        }
+        if let BatchLedgers::Unverified { envelopes, .. } = &mut self.ledgers {
+            *envelopes = brought;
+        }
+        Ok(self)
     }
 
     /// The network.

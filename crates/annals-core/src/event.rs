@@ -1,5 +1,6 @@
 //! One event as the archive keeps it.
 
+use crate::envelope::TransactionKey;
 use crate::hash::{ContractId, TxHash};
 use crate::position::Position;
 
@@ -95,4 +96,12 @@ pub struct Event {
     pub proof: ProofClass,
     /// XDR of the `ContractEvent` as a source rewrote it; only with [`ProofClass::Rewritten`].
     pub rewritten_xdr: Option<Vec<u8>>,
+}
+
+impl Event {
+    /// The transaction that emitted it.
+    #[must_use]
+    pub fn transaction(&self) -> TransactionKey {
+        TransactionKey { ledger: self.position.ledger(), hash: self.tx_hash }
+    }
 }

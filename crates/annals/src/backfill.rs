@@ -5,6 +5,7 @@
 //! bad object loses nothing, and a restart fetches only what is missing.
 
 mod budget;
+mod envelopes;
 mod events;
 mod fill;
 mod pipeline;
@@ -43,6 +44,11 @@ pub trait Progress {
 
     /// So many more ledgers with so many events were stored.
     fn advance(&self, ledgers: u64, events: u64);
+
+    /// So many more transactions were asked for their envelopes.
+    fn advance_envelopes(&self, asked: u64) {
+        let _ = asked;
+    }
 
     /// Ledgers could not be stored.
     fn fault(&self, failure: &GapFailure);
@@ -131,6 +137,13 @@ pub struct Summary {
     pub unverified_ranges: Vec<AskedRange>,
     /// The contracts whose events were not all read with their schema yet; see [`Store::reattribute`].
     pub unattributed: Vec<String>,
+    /// Envelopes that this run brought for events whose ledgers are not verified.
+    pub envelopes_fetched: u64,
+    /// Those that it could not: payloads of their events stay `pending`.
+    pub envelopes_lacking: u64,
+    /// Of those, the ones for which the source gave others.
+    #[serde(skip)]
+    pub wrong_envelopes: u64,
     /// What was wrong with them; bad objects, and ledgers that the source does not hold.
     #[serde(skip)]
     pub failures: Vec<GapFailure>,
@@ -140,7 +153,7 @@ impl Summary {
     /// Whether something contradicts the chain, rather than being absent or unreadable.
     #[must_use]
     pub fn contradicts_chain(&self) -> bool {
-        self.failures.iter().any(|failure| !fill::is_absence(&failure.code))
+        self.wrong_envelopes > 0 || self.failures.iter().any(|failure| !fill::is_absence(&failure.code))
     }
 }
 
@@ -333,6 +346,9 @@ fn summarize(
         gaps: AskedRange::all(&missing),
         unverified_ranges: AskedRange::all(&self::unverified(&status, &job.scope, job.range)),
         unattributed: status.unattributed.iter().map(ToString::to_string).collect(),
+        envelopes_fetched: 0,
+        envelopes_lacking: 0,
+        wrong_envelopes: 0,
         failures,
     })
 }

@@ -162,4 +162,6 @@ pub use framed::FramedSource;
 pub use http::{Address, AddressError, HttpFault, Timeouts};
 pub(crate) use http::{Answer, HttpClient};
 pub use lake::{LakeOptions, LakeSource, RemoteLakeOptions, RemoteLakeSource};
-pub use rpc::{NextStep, RequestFault, RequestFaultKind, RpcOptions, RpcSource, RpcWitness, Scanned, Tip};
+pub use rpc::{
+    EnvelopeReader, NextStep, RequestFault, RequestFaultKind, RpcOptions, RpcSource, RpcWitness, Scanned, Tip,
+};

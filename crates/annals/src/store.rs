@@ -6,12 +6,13 @@
 use annals_core::chain::{Neighbours, Severance};
 use annals_core::registry::Payload;
 use annals_core::{
-    Batch, Census, ClassicEvents, ClassicPolicy, ContractId, Coverage, Event, EventsDigest, LedgerHash, LedgerRange,
-    LedgerSeq, Network, Position, ProofMaterial, Scope, ScopeKey,
+    Batch, Census, CheckedEnvelope, ClassicEvents, ClassicPolicy, ContractId, Coverage, Event, EventsDigest,
+    LedgerHash, LedgerRange, LedgerSeq, Network, Position, ProofMaterial, Scope, ScopeKey, TransactionKey,
 };
 
 mod account;
 mod anchor;
+mod envelope;
 mod error;
 mod freshness;
 mod history;
@@ -21,6 +22,7 @@ pub mod sqlite;
 
 pub use account::{Audited, CheckpointAnswer, CheckpointQuery, JudgedWindow, PageEvent, Reattributed, Unattributed};
 pub use anchor::{Anchor, AnchorKind};
+pub use envelope::{AuditedEnvelopes, Wanted, WantedQuery};
 pub use error::StoreError;
 pub use freshness::{
     DISK_FULL, DISK_NEARLY_FULL, FollowStateName, Freshness, INCIDENT_OPEN, Latency, SeenTip, TIP_UNREADABLE,
@@ -364,6 +366,33 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError`].
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError>;
+
+    /// The transactions that emitted some of `events`, of class `unverified` and stored or not, whose envelopes would
+    /// tell what the events leave out: their contracts' schemas say that it stands in the invocation. Ascending, without
+    /// those whose envelope is stored and those of verified ledgers.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn wanted_by(&self, events: &[Event]) -> Result<Vec<TransactionKey>, StoreError>;
+
+    /// The same of stored events, page by page.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn wanted_envelopes(&self, query: &WantedQuery<'_>) -> Result<Wanted, StoreError>;
+
+    /// Stores envelopes of transactions that emitted stored events of class `unverified`, those of others not, and
+    /// returns how many were not stored before.
+    ///
+    /// # Errors
+    /// [`StoreError::IncidentOpen`], [`StoreError::StaleFence`].
+    fn add_envelopes(&self, envelopes: &[CheckedEnvelope], fence: Fence) -> Result<u64, StoreError>;
+
+    /// Compares up to `limit` of the stored envelopes behind `after` with the transactions that they are stored for.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn audit_envelopes(&self, after: Option<TransactionKey>, limit: u32) -> Result<AuditedEnvelopes, StoreError>;
 
     /// Compares up to `limit` stored events behind a feed position with what their contracts' schemas say of them, but
     /// for contracts that wait for [`Store::reattribute`] or were read with other schemas than this store's.

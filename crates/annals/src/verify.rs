@@ -23,6 +23,8 @@ const COUNTS_MAX: u32 = 64;
 const PAGE_AUDITED: u32 = 1000;
 /// How many blocks of ledgers are digested again in one snapshot.
 const BLOCKS_AUDITED: u32 = 4;
+/// How many envelopes are compared with their transactions in one snapshot.
+const PAGE_ENVELOPES: u32 = 256;
 /// How many faults a report keeps; the rest is counted.
 const FAULTS_KEPT_MAX: usize = 1000;
 
@@ -100,6 +102,7 @@ pub fn run(store: &dyn Store, progress: &dyn Progress, on_fault: &mut dyn FnMut(
     walk.report.chains = ChainFooting::of(&status).collect();
     walk.verify_anchors()?;
     walk.verify_outside(&status)?;
+    walk.verify_envelopes()?;
     walk.verify_attribution(&status)?;
     walk.verify_digests(&status)?;
     walk.verify_totals(&status)?;
@@ -226,6 +229,22 @@ impl Walk<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// Hashes the envelopes that are kept of transactions which are known by their events alone.
+    fn verify_envelopes(&mut self) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let audited = self.store.audit_envelopes(after, PAGE_ENVELOPES)?;
+            for transaction in audited.wrong {
+                let kind = FaultKind::Envelope { hash: transaction.hash };
+                self.note(Fault { ledger: transaction.ledger, position: None, kind });
+            }
+            after = audited.next;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
     }
 
     /// Compares what is attributed of every event with what its contract's schema says. A party of no event shows in

@@ -1,4 +1,5 @@
 use super::*;
+use crate::EnvelopeFault;
 use crate::digest::EventsDigest;
 use crate::event::EventKind;
 use crate::hash::{LedgerHash, TxHash};
@@ -189,4 +190,30 @@ fn the_words_of_scopes_and_policies_name_them_again() {
         assert_eq!(ClassicPolicy::from_name(policy.as_str()), Some(policy));
     }
     assert_eq!(ClassicPolicy::from_name("Keep"), None);
+}
+
+#[test]
+fn envelopes_are_of_transactions_with_an_unverified_event() {
+    // An empty classic transaction of a V0 envelope: its hash is that of the tagged transaction.
+    let envelope =
+        |xdr: Vec<u8>, hash| CheckedEnvelope::check(network().id(), TransactionKey { ledger: seq(10), hash }, xdr);
+    let xdr = [vec![0; 32], 100_u32.to_be_bytes().to_vec(), vec![0; 8 + 4 + 4 + 4 + 4 + 4]].concat();
+    let xdr = [vec![0; 4], xdr].concat();
+    let Err(EnvelopeFault::OtherTransaction { found }) = envelope(xdr.clone(), TxHash([0; 32])) else {
+        panic!("{xdr:?}")
+    };
+    let brought = envelope(xdr, found).unwrap();
+    let of_it = |ledger, proof| Event { tx_hash: found, ..event(ledger, 0, b'a', proof) };
+    let unverified = |events| Batch::unverified(network(), Scope::All, "an rpc", range(10, 11), events).unwrap();
+    let batch = unverified(vec![of_it(10, ProofClass::Unverified)]).with_envelopes(vec![brought.clone()]).unwrap();
+    let BatchLedgers::Unverified { envelopes, .. } = batch.ledgers() else { panic!("{batch:?}") };
+    assert_eq!(envelopes, core::slice::from_ref(&brought));
+    let foreign = Err(BatchError::ForeignEnvelope { transaction: brought.transaction() });
+    for other in [
+        unverified(vec![event(10, 0, b'a', ProofClass::Unverified)]),
+        unverified(vec![of_it(11, ProofClass::Unverified)]),
+        keep_all(vec![ledger(10, vec![of_it(10, ProofClass::Committed)])]).unwrap(),
+    ] {
+        assert_eq!(other.with_envelopes(vec![brought.clone()]), foreign);
+    }
 }

@@ -12,6 +12,7 @@ mod bundles;
 mod close_meta;
 mod corpus;
 mod creations;
+mod envelopes;
 mod faults;
 mod field_reports;
 mod golden;

@@ -2,12 +2,14 @@
 //!
 //! What it scanned is covered and nothing of it is verified: no ledger row is written, and every event is of class
 //! `unverified` until a source of whole ledgers is read over the same range. It works on the same list of gaps as any
-//! backfill; each commit takes whole ledgers, and the coverage and the events of a commit come together.
+//! backfill; each commit takes whole ledgers, and the coverage and the events of a commit come together, with the
+//! envelopes of transactions whose events leave a payload out.
 
-use annals_core::{Batch, Coverage};
+use annals_core::{Batch, Coverage, LedgerRange, TransactionKey};
 
+use super::envelopes::{Envelopes, PER_COMMIT};
 use super::{BackfillError, Job, Progress, Summary, ask, finish, whole_chain};
-use crate::source::{LedgerSource as _, OtherNetwork, RpcSource};
+use crate::source::{LedgerSource as _, OtherNetwork, RpcSource, Scanned};
 use crate::store::{Fence, GapFailure, Store};
 
 /// Refuses a source that contradicts the job before anything is written: another network, or a range that the network
@@ -33,8 +35,12 @@ pub fn run_events(
     check_event_source(job, source)?;
     let (fence, missing) = ask(job, store)?;
     progress.begin(job.range.count(), job.range.count() - missing.count());
-    let failures = fill(job, store, fence, source, &missing, progress)?;
-    finish(job, store, fence, &missing, &Coverage::new(), failures, progress)
+    let mut envelopes = Envelopes::new(source, progress);
+    // What is stored is nearer to the end of the endpoint's retention than what is not.
+    envelopes.catch_up(job, store, fence)?;
+    let failures = fill(job, store, fence, source, &missing, &mut envelopes, progress)?;
+    let summary = finish(job, store, fence, &missing, &Coverage::new(), failures, progress)?;
+    Ok(envelopes.report(summary))
 }
 
 fn fill(
@@ -43,12 +49,13 @@ fn fill(
     fence: Fence,
     source: &RpcSource,
     missing: &Coverage,
+    envelopes: &mut Envelopes<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<GapFailure>, BackfillError> {
     let mut failures = Vec::new();
     for gap in missing.ranges() {
         for scanned in source.scan(*gap, &job.scope) {
-            let scanned = match scanned {
+            let mut scanned = match scanned {
                 Ok(scanned) => scanned,
                 Err(fault) => {
                     let (range, code) = (fault.range.unwrap_or(*gap), fault.code().to_owned());
@@ -56,15 +63,37 @@ fn fill(
                     continue;
                 }
             };
-            if !progress.may_go_on() {
-                return Err(BackfillError::Stopped);
+            scanned.events.retain(|event| job.scope.takes(event));
+            let wanted = store.wanted_by(&scanned.events)?;
+            for (Scanned { range, events }, wanted) in pieces(scanned, &wanted) {
+                let brought = envelopes.bring(wanted);
+                if !progress.may_go_on() {
+                    return Err(BackfillError::Stopped);
+                }
+                let (network, scope) = (job.network.clone(), job.scope.clone());
+                let batch = Batch::unverified(network, scope, source.name(), range, events)?.with_envelopes(brought)?;
+                let committed = store.commit(&batch, fence)?;
+                progress.advance(range.count(), committed.events_added);
             }
-            let (network, scope) = (job.network.clone(), job.scope.clone());
-            let batch = Batch::unverified(network, scope, source.name(), scanned.range, scanned.events)?;
-            let committed = store.commit(&batch, fence)?;
-            progress.advance(scanned.range.count(), committed.events_added);
         }
     }
     failures.sort_by_key(|failure| failure.range);
     Ok(failures)
+}
+
+/// Cuts what was scanned between two ledgers wherever a commit would wait for more envelopes than it should.
+fn pieces(scanned: Scanned, wanted: &[TransactionKey]) -> Vec<(Scanned, &[TransactionKey])> {
+    let (Scanned { mut range, mut events }, mut wanted) = (scanned, wanted);
+    let mut pieces = Vec::new();
+    while wanted.len() > PER_COMMIT {
+        let last = wanted[PER_COMMIT - 1].ledger;
+        let (Ok(own), Some(above)) = (LedgerRange::new(range.from_inclusive(), last), last.next()) else { break };
+        let Ok(rest) = LedgerRange::new(above, range.to_inclusive()) else { break };
+        let later = events.split_off(events.partition_point(|event| event.position.ledger() <= last));
+        let (of_own, of_rest) = wanted.split_at(wanted.partition_point(|wanted| wanted.ledger <= last));
+        pieces.push((Scanned { range: own, events }, of_own));
+        (range, events, wanted) = (rest, later, of_rest);
+    }
+    pieces.push((Scanned { range, events }, wanted));
+    pieces
 }

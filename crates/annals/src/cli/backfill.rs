@@ -25,9 +25,13 @@ A ledger is a number, also as 63M, 1.5M or 100k. --from takes a whole range too:
 for N ledgers from A on. What is stored already is not fetched again; a bad object is named, its ledgers stay a
 gap, and the rest goes on. --rpc-mode events is for an RPC without getLedgers: it takes what getEvents or queryEvents
 tell, as class unverified, and covers what the RPC says that it scanned; a later backfill of the same range from whole
-ledgers verifies it. With --json the last line on stdout is
+ledgers verifies it. Where a contract's schema says that the invocation carries a payload, the transaction's envelope is
+taken from getTransaction and must hash to the transaction; the same command again asks for those that are lacking.
+
+With --json the last line on stdout is
 {ledgers, fetched, events, committed, uncommitted, rewritten, unverified, verified_through, ingested_through, gaps,
-unverified_ranges, unattributed, anchor}, where unattributed are the contracts that wait for `annals reattribute`.
+unverified_ranges, unattributed, envelopes_fetched, envelopes_lacking, anchor}, where unattributed are the contracts that
+wait for `annals reattribute`, and envelopes_lacking counts the envelopes that no endpoint gave.
 
 unverified_ranges are ledgers that are covered and not verified, since they are known by events alone and this source
 lacks them or gives events alone, too. They are no gap: the exit code is 0, and verified_through stops below them.
@@ -182,6 +186,10 @@ fn report(summary: &Summary, on: HangsOn, context: &Context) -> Result<(), CliEr
         through(summary.verified_through)
     ))?;
     output.line(format_args!("anchor: {}", on.as_str()))?;
+    let (fetched, lacking) = (summary.envelopes_fetched, summary.envelopes_lacking);
+    if fetched + lacking > 0 {
+        output.line(format_args!("{} envelopes fetched, {} lacking", grouped(fetched), grouped(lacking)))?;
+    }
     for gap in &summary.gaps {
         output.line(format_args!("missing: ledgers {}-{}; see `annals gaps`", gap.from, gap.to))?;
     }

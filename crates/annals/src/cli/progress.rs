@@ -22,7 +22,7 @@ const TEMPLATE: &str = "{prefix} {bar:30} {human_pos}/{human_len} ledgers, {msg}
 /// The progress that fits stderr. `doing` says what is done, as in `backfill`.
 pub(super) fn on_stderr(doing: &'static str, clock: Arc<dyn Clock>) -> Box<dyn Progress> {
     if io::stderr().is_terminal() {
-        Box::new(BarProgress { doing, bar: ProgressBar::hidden(), events: Mutex::default() })
+        Box::new(BarProgress { doing, bar: ProgressBar::hidden(), counts: Mutex::default() })
     } else {
         Box::new(LineProgress { doing, clock, state: Mutex::default(), tell: |line| tracing::info!("{line}") })
     }
@@ -40,8 +40,26 @@ fn tell_fault(failure: &GapFailure, told: u64) {
 struct BarProgress {
     doing: &'static str,
     bar: ProgressBar,
-    /// Events and faults so far.
-    events: Mutex<(u64, u64)>,
+    counts: Mutex<Counts>,
+}
+
+/// What a bar counts beside ledgers.
+#[derive(Default)]
+struct Counts {
+    events: u64,
+    envelopes: u64,
+    faults: u64,
+}
+
+impl Counts {
+    /// As they are shown; envelopes only where some were asked for.
+    fn told(&self) -> String {
+        let envelopes = match self.envelopes {
+            0 => String::new(),
+            asked => format!(", {} envelopes", grouped(asked)),
+        };
+        format!("{} events{envelopes}", grouped(self.events))
+    }
 }
 
 impl Progress for BarProgress {
@@ -62,16 +80,22 @@ impl Progress for BarProgress {
     }
 
     fn advance(&self, ledgers: u64, events: u64) {
-        let mut counts = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.0 += events;
-        self.bar.set_message(format!("{} events", grouped(counts.0)));
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.events += events;
+        self.bar.set_message(counts.told());
         self.bar.inc(ledgers);
     }
 
+    fn advance_envelopes(&self, asked: u64) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.envelopes += asked;
+        self.bar.set_message(counts.told());
+    }
+
     fn fault(&self, failure: &GapFailure) {
-        let mut counts = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        self.bar.suspend(|| tell_fault(failure, counts.1));
-        counts.1 += 1;
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bar.suspend(|| tell_fault(failure, counts.faults));
+        counts.faults += 1;
     }
 
     fn end(&self) {
@@ -84,8 +108,7 @@ struct LineState {
     ledgers: u64,
     already: u64,
     done: u64,
-    events: u64,
-    faults: u64,
+    counts: Counts,
     began: Duration,
     told: Duration,
 }
@@ -107,20 +130,20 @@ impl Progress for LineProgress {
     }
 
     fn advance(&self, ledgers: u64, events: u64) {
-        let now = self.clock.monotonic();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.done += ledgers;
-        state.events += events;
-        if now.saturating_sub(state.told) >= LINE_EVERY {
-            state.told = now;
-            (self.tell)(&state.line(self.doing, now));
-        }
+        self.advance_by(|state| {
+            state.done += ledgers;
+            state.counts.events += events;
+        });
+    }
+
+    fn advance_envelopes(&self, asked: u64) {
+        self.advance_by(|state| state.counts.envelopes += asked);
     }
 
     fn fault(&self, failure: &GapFailure) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        tell_fault(failure, state.faults);
-        state.faults += 1;
+        tell_fault(failure, state.counts.faults);
+        state.counts.faults += 1;
     }
 
     fn end(&self) {
@@ -129,11 +152,24 @@ impl Progress for LineProgress {
     }
 }
 
+impl LineProgress {
+    /// Counts, and writes a line where it is time for one.
+    fn advance_by(&self, count: impl FnOnce(&mut LineState)) {
+        let now = self.clock.monotonic();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        count(&mut state);
+        if now.saturating_sub(state.told) >= LINE_EVERY {
+            state.told = now;
+            (self.tell)(&state.line(self.doing, now));
+        }
+    }
+}
+
 impl LineState {
     fn line(&self, doing: &str, now: Duration) -> String {
         let passed = self.already + self.done;
         let mut line =
-            format!("{doing}: {}/{} ledgers, {} events", grouped(passed), grouped(self.ledgers), grouped(self.events));
+            format!("{doing}: {}/{} ledgers, {}", grouped(passed), grouped(self.ledgers), self.counts.told());
         let seconds = now.saturating_sub(self.began).as_secs_f64();
         let rate = self.done as f64 / seconds;
         if self.done > 0 && rate.is_finite() {
@@ -180,6 +216,7 @@ mod tests {
             clock.sleep(Duration::from_secs(1));
             progress.advance(50, 500);
         }
+        progress.advance_envelopes(1);
         progress.end();
         assert_eq!(
             TOLD.with_borrow(Clone::clone),
@@ -187,7 +224,7 @@ mod tests {
                 "backfill: 1,000 of 2,000 ledgers to go",
                 "backfill: 1,250/2,000 ledgers, 2,500 events, 50.0 ledgers/s, 15 s left",
                 "backfill: 1,500/2,000 ledgers, 5,000 events, 50.0 ledgers/s, 10 s left",
-                "backfill: 1,500/2,000 ledgers, 5,000 events, 50.0 ledgers/s, 10 s left",
+                "backfill: 1,500/2,000 ledgers, 5,000 events, 1 envelopes, 50.0 ledgers/s, 10 s left",
             ]
         );
     }

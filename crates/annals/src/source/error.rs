@@ -298,6 +298,9 @@ pub enum ObjectFaultKind {
         /// What does not decode.
         wrong: &'static str,
     },
+    /// The source gives another envelope than the transaction's.
+    #[error("it has no right envelope: name another RPC, or fill it from a lake")]
+    WrongEnvelope(#[source] Arc<RequestFault>),
     /// The network has not come to it, as the source has it.
     #[error("the latest ledger there is {latest}: ask again when the network has come to it")]
     AboveTip {
@@ -333,6 +336,7 @@ impl ObjectFaultKind {
             Self::Misnamed { .. } | Self::NameContradicted { .. } => "MISNAMED_OBJECT",
             Self::BelowRetention { .. } | Self::AtRetention { .. } => "BELOW_RETENTION",
             Self::BadEvent { .. } => "UNDECODABLE_EVENT",
+            Self::WrongEnvelope(_) => "WRONG_ENVELOPE",
             Self::AboveTip { .. } => "ABOVE_TIP",
             Self::LeftOut => "NOT_IN_SOURCE",
             Self::NotServed(_) => "NOT_SERVED",

@@ -25,7 +25,7 @@ use annals_core::{LedgerRange, LedgerSeq};
 
 use self::caller::Caller;
 use self::endpoint::{Endpoint, Throttle};
-pub use self::events::Scanned;
+pub use self::events::{EnvelopeReader, Scanned};
 pub use self::fault::{NextStep, RequestFault, RequestFaultKind};
 use self::live::Live;
 use self::pool::Pool;

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use annals_core::chain::{Neighbours, Severance};
 use annals_core::registry::Payload;
 use annals_core::{
-    Batch, Census, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Registry, Scope, ScopeKey,
+    Batch, Census, CheckedEnvelope, ContractId, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Registry,
+    Scope, ScopeKey, TransactionKey,
 };
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -20,15 +21,17 @@ use self::open::WriterLock;
 use self::readers::ReaderPool;
 use crate::clock::Clock;
 use crate::store::{
-    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView,
-    DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page,
-    PageQuery, Plan, Reattributed, Request, Sealed, Status, Store, StoreError, StoredLedger,
+    Anchor, AnchorKind, Audited, AuditedDigests, AuditedEnvelopes, CheckpointAnswer, CheckpointQuery, Committed,
+    Contract, ContractView, DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness,
+    GapFailure, Incident, Page, PageQuery, Plan, Reattributed, Request, Sealed, Status, Store, StoreError,
+    StoredLedger, Wanted, WantedQuery,
 };
 
 mod anchors;
 mod attribution;
 mod commit;
 mod contracts;
+mod envelopes;
 mod events;
 mod failure;
 mod found;
@@ -352,6 +355,22 @@ impl Store for SqliteStore {
 
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
         self.read(|connection| view::payloads(connection, &self.registry, events))
+    }
+
+    fn wanted_by(&self, events: &[Event]) -> Result<Vec<TransactionKey>, StoreError> {
+        self.read(|connection| envelopes::wanted_by(connection, &self.registry, events))
+    }
+
+    fn wanted_envelopes(&self, query: &WantedQuery<'_>) -> Result<Wanted, StoreError> {
+        self.read(|connection| envelopes::wanted(connection, &self.registry, query))
+    }
+
+    fn add_envelopes(&self, envelopes: &[CheckedEnvelope], fence: Fence) -> Result<u64, StoreError> {
+        self.named(self.write_fenced(fence, |connection| envelopes::add(connection, envelopes)))
+    }
+
+    fn audit_envelopes(&self, after: Option<TransactionKey>, limit: u32) -> Result<AuditedEnvelopes, StoreError> {
+        self.read(|connection| envelopes::audit(connection, after, limit))
     }
 
     fn audit(&self, after: FeedPosition, limit: u32) -> Result<Audited, StoreError> {

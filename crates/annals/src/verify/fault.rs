@@ -4,7 +4,7 @@ use std::fmt;
 
 use annals_core::check::ProofFault;
 use annals_core::decode::DecodeError;
-use annals_core::{ContractId, LedgerHash, LedgerRange, LedgerSeq, Position, ProofClass};
+use annals_core::{ContractId, LedgerHash, LedgerRange, LedgerSeq, Position, ProofClass, TxHash};
 use serde::Serialize;
 
 /// One thing that does not hold.
@@ -169,6 +169,12 @@ pub enum FaultKind {
     /// The numbers of events are others than those counted when the ledger was checked.
     #[error("its events are not as many of each proof class as were counted when it was checked")]
     Census,
+    /// The envelope that is kept of a transaction is another's, or no stored event is of the transaction.
+    #[error("the envelope kept of transaction {hash} is not its own, or no event that is stored is of it")]
+    Envelope {
+        /// The transaction.
+        hash: TxHash,
+    },
     /// Whom the event is stored to belong to is not what its contract's schema says of it.
     #[error("whom the event belongs to is not what its contract's schema says: run `annals reattribute`")]
     Attribution,
@@ -238,6 +244,7 @@ impl FaultKind {
             Self::UnknownDigest { .. } => "UNKNOWN_DIGEST",
             Self::Digest => "DIGEST",
             Self::Census => "CENSUS",
+            Self::Envelope { .. } => "ENVELOPE",
             Self::Attribution => "ATTRIBUTION",
             Self::AttributionTotals { .. } => "ATTRIBUTION_TOTALS",
             Self::HistoryDigest { .. } => "HISTORY_DIGEST",

@@ -1,6 +1,7 @@
 //! What readers are told over HTTP.
 
 mod accounts;
+mod alone;
 mod archive;
 pub mod client;
 mod compare;

@@ -30,6 +30,8 @@ pub(super) enum Verdict {
     LeavesOut { next: LedgerSeq },
     /// It has not come to that ledger.
     Behind(Tip),
+    /// It lacks what was asked for, or has something else in its place, which asking again does not change.
+    Lacks(Arc<RequestFault>),
     /// The request failed.
     Failed(Arc<RequestFault>),
 }
@@ -287,8 +289,8 @@ impl Endpoint {
         let mut state = self.state();
         let is_first = !state.backoff.has_failed();
         let asked = match verdict {
-            // What an endpoint does not keep is no fault of its.
-            Verdict::BelowOldest(_) => return,
+            // What an endpoint does not keep is no fault of its, and what it lacks no reason to ask it for nothing else.
+            Verdict::BelowOldest(_) | Verdict::Lacks(_) => return,
             Verdict::Failed(fault) => fault.kind.retry_after(),
             Verdict::Behind(_) | Verdict::LeavesOut { .. } => None,
         };
@@ -327,7 +329,7 @@ impl Endpoint {
             Verdict::BelowOldest(oldest) => format!("{name}: it keeps nothing below ledger {oldest}"),
             Verdict::LeavesOut { next } => format!("{name}: it leaves out what is before ledger {next}"),
             Verdict::Behind(tip) => format!("{name}: endpoint behind, at ledger {}", tip.latest),
-            Verdict::Failed(fault) => fault.to_string(),
+            Verdict::Lacks(fault) | Verdict::Failed(fault) => fault.to_string(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Stellar RPC: events alone, by `getEvents`, or by `queryEvents` where that is all there is.
 //!
-//! Nothing here proves anything: what is scanned is what the endpoint says that it scanned. A page may end inside a
+//! Nothing here but an envelope proves anything: what is scanned is what the endpoint says that it scanned. A page may end inside a
 //! ledger; that ledger counts once the endpoint has gone past its end. An empty page says how far it scanned, and that
 //! counts. Between two ledgers every request names the ledger it begins with, so that any endpoint can go on where
 //! another ended; a cursor is only ever given back to the endpoint that it came from, inside one step.
 
 mod entry;
+mod envelopes;
 mod page;
 mod scan;
 mod size;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use annals_core::{Coverage, Event, LedgerRange, LedgerSeq, Scope};
 
+pub use self::envelopes::EnvelopeReader;
 use self::scan::Pass;
 use self::step::{Step, Stepper};
 use super::RpcSource;

@@ -109,6 +109,12 @@ pub enum RequestFaultKind {
         /// The ledger.
         ledger: u32,
     },
+    /// An envelope that is not that of the transaction which was asked for.
+    #[error("what it gives for the envelope of a transaction of ledger {ledger} is another's, or none")]
+    OtherEnvelope {
+        /// The ledger.
+        ledger: u32,
+    },
     /// The endpoint is of another network than the first that answered.
     #[error("it is of the network \"{claimed}\"")]
     OtherNetwork {
@@ -144,6 +150,7 @@ impl RequestFaultKind {
             Self::Status { .. } | Self::NotRpc | Self::OtherNetwork { .. } | Self::OldIds => NextStep::Never,
             Self::NotJson(_) | Self::BadResult(_) | Self::NotBase64 { .. } | Self::NullResult => NextStep::Smaller,
             Self::WebPage | Self::OtherId | Self::Astray { .. } | Self::Unserved { .. } => NextStep::Again,
+            Self::OtherEnvelope { .. } => NextStep::Again,
             Self::Page { .. } | Self::NoTransaction { .. } => NextStep::Smaller,
             Self::Error { code: -32600, .. } => NextStep::AskRange,
             Self::Error { code: -32601 | -32700, .. } => NextStep::Never,
@@ -171,7 +178,7 @@ impl RequestFaultKind {
             Self::Http(fault) => matches!(fault, HttpFault::TooLarge { .. } | HttpFault::Broken(_)),
             Self::Error { .. } | Self::NotJson(_) | Self::BadResult(_) | Self::NullResult => true,
             Self::Astray { .. } | Self::Unserved { .. } | Self::NotBase64 { .. } => true,
-            Self::Page { .. } | Self::NoTransaction { .. } => true,
+            Self::Page { .. } | Self::NoTransaction { .. } | Self::OtherEnvelope { .. } => true,
             Self::Status { .. } | Self::WebPage | Self::NotRpc | Self::OtherId | Self::OtherNetwork { .. } => false,
             Self::OldIds => false,
         }

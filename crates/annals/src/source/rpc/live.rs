@@ -87,7 +87,7 @@ impl Live {
                     return Poll::AtTip(tip);
                 }
                 Err(Verdict::Behind(_)) => {}
-                Err(Verdict::Failed(fault)) => {
+                Err(Verdict::Lacks(fault) | Verdict::Failed(fault)) => {
                     if let Some(tip) = announced(endpoint, &fault).filter(|_| lacking.is_empty()) {
                         let mut state = self.state();
                         state.quiet += 1;

@@ -18,7 +18,7 @@ const FAILED_TRIES: u32 = 8;
 const LAGGING_TRIES: u32 = 4;
 
 /// After so many ledgers in a row that endpoints fail for, the rest is not asked for.
-const LOST_IN_A_ROW_MAX: u32 = 3;
+pub(super) const LOST_IN_A_ROW_MAX: u32 = 3;
 
 /// Endpoints of one network.
 pub(super) struct Pool {
@@ -61,7 +61,7 @@ impl Trial {
         let tries_max = match &self.last {
             // Not to be asked at all, or not yet asked.
             None => return self.tries > 0,
-            Some(Verdict::BelowOldest(_)) => 1,
+            Some(Verdict::BelowOldest(_) | Verdict::Lacks(_)) => 1,
             Some(Verdict::Behind(_) | Verdict::LeavesOut { .. }) => LAGGING_TRIES,
             Some(Verdict::Failed(fault)) if fault.kind.next_step() == NextStep::Never => 1,
             Some(Verdict::Failed(fault)) if matches!(fault.kind, RequestFaultKind::Unserved { .. }) => LAGGING_TRIES,
@@ -156,6 +156,7 @@ fn give_up(trials: Vec<Trial>) -> Unserved {
             Verdict::BelowOldest(seq) => oldest = Some(oldest.map_or(seq, |oldest| oldest.min(seq))),
             Verdict::LeavesOut { next: seq } => next = Some(next.map_or(seq, |next| next.min(seq))),
             Verdict::Behind(tip) => latest = latest.max(Some(tip.latest)),
+            Verdict::Lacks(fault) => _ = refused.get_or_insert(fault),
             Verdict::Failed(fault) if fault.kind.next_step() == NextStep::Never => _ = refused.get_or_insert(fault),
             Verdict::Failed(fault) => _ = failed.get_or_insert(fault),
         }

@@ -56,7 +56,7 @@ impl RpcWitness {
         match self.endpoint.page(passphrase, seq, 1) {
             Ok(page) => Ok(page.objects.into_iter().next()),
             Err(Verdict::BelowOldest(_) | Verdict::Behind { .. } | Verdict::LeavesOut { .. }) => Ok(None),
-            Err(Verdict::Failed(fault)) => Err(fault),
+            Err(Verdict::Lacks(fault) | Verdict::Failed(fault)) => Err(fault),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::attribution::Attribution;
 use super::grants::{self, Granted};
 use super::history::seals::{self, Changed};
 use super::incidents::Contradiction;
-use super::{gaps, ranges, state};
+use super::{envelopes, gaps, ranges, state};
 use crate::store::{Committed, FeedPosition, StoreError};
 
 mod checked;
@@ -122,8 +122,11 @@ pub(super) fn apply(
     };
     match batch.ledgers() {
         BatchLedgers::Checked(ledgers) => checked::store(connection, batch, ledgers, &mut progress, now_ms)?,
-        BatchLedgers::Unverified { range, events } => {
+        BatchLedgers::Unverified { range, events, envelopes } => {
             unverified::store(connection, events, &mut progress)?;
+            // Envelopes take no number of their own, so that all carry the commit's.
+            let envelopes_added = envelopes::put(connection, envelopes, progress.next_position())?;
+            progress.changed |= envelopes_added > 0;
             for key in batch.scope().keys() {
                 unverified::open_key(connection, key, *range, batch.source(), &mut progress, now_ms)?;
             }

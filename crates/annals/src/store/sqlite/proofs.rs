@@ -9,7 +9,7 @@ use zstd::bulk::Compressor;
 use super::failure::damaged;
 use crate::store::StoreError;
 
-const ZSTD_LEVEL: i32 = 3;
+pub(super) const ZSTD_LEVEL: i32 = 3;
 /// No part of a ledger's material is larger than this; a stored one that is was not written by a commit.
 const PART_BYTES_MAX: u64 = 256 << 20;
 
@@ -73,15 +73,15 @@ pub(super) fn envelope(connection: &Connection, seq: LedgerSeq, tx_order: u32) -
     compressed.map(|compressed| expand(seq, &compressed)).transpose()
 }
 
-fn compress(zstd: &mut Compressor<'_>, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub(super) fn compress(zstd: &mut Compressor<'_>, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     zstd.compress(bytes).map_err(failed)
 }
 
-fn failed(error: std::io::Error) -> StoreError {
+pub(super) fn failed(error: std::io::Error) -> StoreError {
     StoreError::Database(Box::new(error))
 }
 
-fn expand(seq: LedgerSeq, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub(super) fn expand(seq: LedgerSeq, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     let unreadable = |_| damaged(format!("the proof material of ledger {seq} does not decompress"));
     let mut expanded = Vec::new();
     let decoder = zstd::Decoder::with_buffer(bytes).map_err(unreadable)?;

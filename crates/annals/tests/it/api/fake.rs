@@ -3,15 +3,16 @@
 use std::sync::{Condvar, Mutex};
 
 use annals::store::{
-    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView,
-    DigestAnswer, DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident,
-    JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Sealed, Status, Store, StoreError, StoredLedger,
+    Anchor, AnchorKind, Audited, AuditedDigests, AuditedEnvelopes, CheckpointAnswer, CheckpointQuery, Committed,
+    Contract, ContractView, DigestAnswer, DigestQuery, Digested, EventLookup, EventQuery, FeedPosition, Fence,
+    Freshness, GapFailure, Incident, JudgedWindow, Page, PageQuery, Plan, Reattributed, Request, Sealed, Status, Store,
+    StoreError, StoredLedger, Wanted, WantedQuery,
 };
 use annals_core::chain::{Neighbours, Severance};
 use annals_core::registry::Payload;
 use annals_core::{
-    Batch, Census, ClassicPolicy, ContractId, Coverage, Event, LedgerRange, LedgerSeq, Position, ProofMaterial, Scope,
-    ScopeKey,
+    Batch, Census, CheckedEnvelope, ClassicPolicy, ContractId, Coverage, Event, LedgerRange, LedgerSeq, Position,
+    ProofMaterial, Scope, ScopeKey, TransactionKey,
 };
 
 /// What no answer may hold.
@@ -239,6 +240,22 @@ impl Store for Fake {
 
     fn payloads(&self, events: &[Event]) -> Result<Vec<Payload>, StoreError> {
         self.pass().map(|_| events.iter().map(|_| Payload::NotApplicable).collect())
+    }
+
+    fn wanted_by(&self, _: &[Event]) -> Result<Vec<TransactionKey>, StoreError> {
+        unreachable!("readers want no envelopes")
+    }
+
+    fn wanted_envelopes(&self, _: &WantedQuery<'_>) -> Result<Wanted, StoreError> {
+        unreachable!("readers want no envelopes")
+    }
+
+    fn add_envelopes(&self, _: &[CheckedEnvelope], _: Fence) -> Result<u64, StoreError> {
+        unreachable!("readers write nothing")
+    }
+
+    fn audit_envelopes(&self, _: Option<TransactionKey>, _: u32) -> Result<AuditedEnvelopes, StoreError> {
+        unreachable!("readers audit nothing")
     }
 
     fn audit(&self, _: FeedPosition, _: u32) -> Result<Audited, StoreError> {

@@ -10,15 +10,16 @@ use annals::source::{
     LedgerObject, LedgerSource, ObjectEncoding, ObjectFault, ObjectFaultKind, ObjectStream, RpcSource, SourceError,
 };
 use annals::store::{
-    Anchor, AnchorKind, Audited, AuditedDigests, CheckpointAnswer, CheckpointQuery, Committed, Contract, ContractView,
-    DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness, GapFailure, Incident, Page,
-    PageQuery, Pin, Plan, Reattributed, Request, Sealed, SqliteStore, Status, Store, StoreError, StoredLedger,
+    Anchor, AnchorKind, Audited, AuditedDigests, AuditedEnvelopes, CheckpointAnswer, CheckpointQuery, Committed,
+    Contract, ContractView, DigestAnswer, DigestQuery, EventLookup, EventQuery, FeedPosition, Fence, Freshness,
+    GapFailure, Incident, Page, PageQuery, Pin, Plan, Reattributed, Request, Sealed, SqliteStore, Status, Store,
+    StoreError, StoredLedger, Wanted, WantedQuery,
 };
 use annals_core::chain::{Neighbours, Severance};
 use annals_core::registry::Payload;
 use annals_core::{
-    Batch, Census, ClassicPolicy, ContractId, Event, LedgerRange, LedgerSeq, Network, Position, ProofMaterial, Scope,
-    ScopeKey,
+    Batch, Census, CheckedEnvelope, ClassicPolicy, ContractId, Event, LedgerRange, LedgerSeq, Network, Position,
+    ProofMaterial, Scope, ScopeKey, TransactionKey,
 };
 use annals_sim::{BuiltLedger, ChainBuilder, EventPlan, Format, LedgerPlan, TxPlan, edit_header, value};
 use tempfile::TempDir;
@@ -239,6 +240,23 @@ impl Store for WatchedStore {
         self.inner.payloads(events)
     }
 
+    fn wanted_by(&self, events: &[Event]) -> Result<Vec<TransactionKey>, StoreError> {
+        self.inner.wanted_by(events)
+    }
+
+    fn wanted_envelopes(&self, query: &WantedQuery<'_>) -> Result<Wanted, StoreError> {
+        self.inner.wanted_envelopes(query)
+    }
+
+    fn add_envelopes(&self, envelopes: &[CheckedEnvelope], fence: Fence) -> Result<u64, StoreError> {
+        (self.before_commit)(self.commits.fetch_add(1, Ordering::SeqCst), &self.inner)?;
+        self.inner.add_envelopes(envelopes, fence)
+    }
+
+    fn audit_envelopes(&self, after: Option<TransactionKey>, limit: u32) -> Result<AuditedEnvelopes, StoreError> {
+        self.inner.audit_envelopes(after, limit)
+    }
+
     fn adopt(&self, fence: Fence) -> Result<Vec<ContractId>, StoreError> {
         self.inner.adopt(fence)
     }
@@ -294,7 +312,8 @@ impl Store for WatchedStore {
     }
 }
 
-struct Silent;
+/// Tells nobody how it gets on.
+pub struct Silent;
 
 impl Progress for Silent {
     fn begin(&self, _: u64, _: u64) {}

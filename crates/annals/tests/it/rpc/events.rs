@@ -4,6 +4,7 @@ mod commands;
 mod cursors;
 mod faults;
 mod kill;
+mod payloads;
 mod query;
 mod scans;
 mod upgrade;

@@ -123,7 +123,7 @@ impl Oracle {
         let mut next = self.clone();
         let outcome = match batch.ledgers() {
             BatchLedgers::Checked(ledgers) => next.take_checked(batch, ledgers),
-            BatchLedgers::Unverified { range, events } => next.take_unverified(batch, *range, events),
+            BatchLedgers::Unverified { range, events, .. } => next.take_unverified(batch, *range, events),
         };
         match outcome {
             Ok(()) => {

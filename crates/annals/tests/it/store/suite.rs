@@ -111,6 +111,8 @@ macro_rules! on_every_case {
                 a_checkpoint_is_its_owners_alone_at_every_ledger,
                 two_events_that_one_argument_could_be_of_have_no_payload,
                 a_payload_is_pending_until_somebody_brings_the_envelope,
+                inv_5_an_envelope_tells_payloads_from_its_own_feed_position_on,
+                inv_7_the_holder_of_an_old_fence_adds_no_envelope,
             ];
             upgrades: [
                 a_richer_source_replaces_the_ledger_row_and_brings_its_events,

@@ -16,7 +16,8 @@ use super::super::fault::RequestFaultKind;
 use super::entry::Given;
 
 /// The most of an answer, bytes: a transaction and its meta.
-const BYTES_MAX: u64 = 64 << 20;
+pub(super) const BYTES_MAX: u64 = 64 << 20;
+pub(super) const METHOD: &str = "getTransaction";
 
 /// What is known of a transaction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,7 +64,6 @@ pub(super) fn fill_in(endpoint: &Endpoint, given: &mut [Given]) -> Result<(), Ve
 }
 
 fn ask(endpoint: &Endpoint, hash: TxHash, ledger: u32) -> Result<Facts, Verdict> {
-    const METHOD: &str = "getTransaction";
     let params = json!({"hash": hash.to_string(), "xdrFormat": "base64"});
     let answer = endpoint.caller.call(METHOD, &params, BYTES_MAX)?;
     let answer: Answer = endpoint.caller.result(METHOD, &answer)?;

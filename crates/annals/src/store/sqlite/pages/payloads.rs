@@ -1,4 +1,4 @@
-//! What events leave out and the envelopes in the proof material carry.
+//! What events leave out and their transactions' envelopes carry.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -6,12 +6,14 @@ use std::rc::Rc;
 use annals_core::decode::EventView;
 use annals_core::hash::sha256;
 use annals_core::registry::Payload;
-use annals_core::{ContractId, Event, EventKind, LedgerSeq, Network, NetworkId, Registry, Schema, SchemaChoice};
+use annals_core::{
+    ContractId, Event, EventKind, Network, NetworkId, ProofClass, Registry, Schema, SchemaChoice, TransactionKey,
+};
 use rusqlite::{Connection, params};
 
 use crate::store::sqlite::events::{COLUMNS, stored_event};
 use crate::store::sqlite::schemas::{self, Reading};
-use crate::store::sqlite::{proofs, state, versions};
+use crate::store::sqlite::{envelopes, proofs, state, versions};
 use crate::store::{FeedPosition, StoreError};
 
 /// The payloads of one page. Events of one transaction stand together, so that only its envelope is kept.
@@ -26,10 +28,10 @@ pub(in crate::store::sqlite) struct Payloads<'c> {
     operation: Option<Operation>,
 }
 
-/// The envelope of one transaction, or that there is none.
+/// The envelope that events of one transaction are read with, or that there is none.
 struct Envelope {
-    ledger: LedgerSeq,
-    tx_order: u32,
+    transaction: TransactionKey,
+    is_verified: bool,
     xdr: Option<Vec<u8>>,
 }
 
@@ -53,15 +55,7 @@ impl<'c> Payloads<'c> {
 
     /// The payload of an event whose contract is read with the schema that it has at the page's feed position.
     pub(in crate::store::sqlite) fn look_up(&mut self, event: &Event) -> Result<Payload, StoreError> {
-        let Some(contract) = event.contract_id else { return Ok(Payload::NotApplicable) };
-        let reading = match self.readings.get(&contract) {
-            Some(reading) => reading.clone(),
-            None => {
-                let reading = schemas::at(self.connection, contract, self.as_of)?;
-                self.readings.insert(contract, reading.clone());
-                reading
-            }
-        };
+        let reading = self.reading(event)?;
         self.of(event, reading.as_ref())
     }
 
@@ -75,23 +69,41 @@ impl<'c> Payloads<'c> {
         if event.kind == EventKind::System {
             return Ok(Payload::NotApplicable);
         }
-        let registry = self.registry;
-        let known = self.schemas.entry(reading.choice.clone());
-        let schema = known.or_insert_with_key(|choice| registry.schema(choice).ok().map(Rc::new)).clone();
         // A schema that this program was not given may say where a payload stands.
-        let Some(schema) = schema else { return Ok(Payload::Pending) };
+        let Some(schema) = self.schema(&reading.choice) else { return Ok(Payload::Pending) };
         let network = self.network()?;
-        match schema.payload(network, event, None, true) {
-            // The event has a payload somewhere, which only its transaction's envelope can tell.
-            Payload::Unavailable => {}
-            told => return Ok(told),
-        }
-        if self.envelope(event)?.is_none() {
-            return Ok(Payload::Unavailable);
+        let told = schema.payload(network, event, None, true);
+        if told == Payload::NotApplicable || self.envelope(event)?.is_none() {
+            return Ok(told);
         }
         let alone = self.is_alone(contract, event)?;
         let envelope = self.envelope(event)?;
         Ok(schema.payload(network, event, envelope, alone))
+    }
+
+    /// Whether the envelope of the event's transaction would tell more of its payload, and is not there.
+    pub(in crate::store::sqlite) fn waits(&mut self, event: &Event) -> Result<bool, StoreError> {
+        let Some(reading) = self.reading(event)? else { return Ok(false) };
+        let Some(schema) = self.schema(&reading.choice) else { return Ok(false) };
+        let waits = event.proof == ProofClass::Unverified
+            && schema.payload(self.network()?, event, None, true) == Payload::Pending;
+        Ok(waits && !envelopes::exists(self.connection, event.transaction())?)
+    }
+
+    fn reading(&mut self, event: &Event) -> Result<Option<Reading>, StoreError> {
+        let Some(contract) = event.contract_id else { return Ok(None) };
+        if let Some(reading) = self.readings.get(&contract) {
+            return Ok(reading.clone());
+        }
+        let reading = schemas::at(self.connection, contract, self.as_of)?;
+        self.readings.insert(contract, reading.clone());
+        Ok(reading)
+    }
+
+    fn schema(&mut self, choice: &SchemaChoice) -> Option<Rc<Schema>> {
+        let registry = self.registry;
+        let known = self.schemas.entry(choice.clone());
+        known.or_insert_with_key(|choice| registry.schema(choice).ok().map(Rc::new)).clone()
     }
 
     fn network(&mut self) -> Result<NetworkId, StoreError> {
@@ -102,11 +114,17 @@ impl<'c> Payloads<'c> {
         Ok(*self.network.insert(network))
     }
 
+    /// The envelope that the event is read with: of one that is not verified at the page's feed position none but what
+    /// was stored beside it by then.
     fn envelope(&mut self, event: &Event) -> Result<Option<&[u8]>, StoreError> {
-        let (ledger, tx_order) = (event.position.ledger(), event.tx_order);
-        if self.envelope.as_ref().is_none_or(|kept| (kept.ledger, kept.tx_order) != (ledger, tx_order)) {
-            let xdr = proofs::envelope(self.connection, ledger, tx_order)?;
-            self.envelope = Some(Envelope { ledger, tx_order, xdr });
+        let (transaction, is_verified) = (event.transaction(), event.proof != ProofClass::Unverified);
+        let is_of_event = |kept: &Envelope| (kept.transaction, kept.is_verified) == (transaction, is_verified);
+        if !self.envelope.as_ref().is_some_and(is_of_event) {
+            let xdr = match is_verified {
+                true => proofs::envelope(self.connection, transaction.ledger, event.tx_order)?,
+                false => envelopes::get(self.connection, transaction, self.as_of)?,
+            };
+            self.envelope = Some(Envelope { transaction, is_verified, xdr });
         }
         Ok(self.envelope.as_ref().and_then(|kept| kept.xdr.as_deref()))
     }

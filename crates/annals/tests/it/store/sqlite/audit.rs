@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::SqliteFixture;
 use crate::store::fixtures::{StoreFixture as _, begin, full};
-use crate::store::suite::payloads::{checked, stored, traffic};
+use crate::store::suite::payloads::{alone, checked, stored, traffic};
 
 struct Silent;
 
@@ -95,4 +95,41 @@ fn a_kept_digest_that_is_not_that_of_the_events_is_found_by_verify() {
         let found: std::collections::BTreeSet<&str> = found.into_iter().collect();
         assert_eq!(Vec::from_iter(found), codes, "{sql}");
     }
+}
+
+#[test]
+fn an_envelope_that_is_not_its_transactions_is_found_by_verify() {
+    let fixture = SqliteFixture::in_memory();
+    let (batch, envelopes) = alone(&traffic(3, |_| {}).0);
+    stored(fixture.store(), &batch);
+    fixture.store().add_envelopes(&envelopes, fixture.store().acquire().unwrap()).unwrap();
+    let faults = || {
+        let report = verify::run(fixture.store(), &Silent, &mut |_| {}).unwrap();
+        report.faults.iter().map(|fault| fault.kind.code()).collect::<Vec<_>>()
+    };
+    assert_eq!(faults(), [""; 0]);
+    let archive = Connection::open(fixture.dir.path().join("annals.db")).unwrap();
+    let first = "rowid = (SELECT min(rowid) FROM envelopes)";
+    let sound: Vec<u8> =
+        archive.query_row(&format!("SELECT envelope_zstd FROM envelopes WHERE {first}"), [], |row| row.get(0)).unwrap();
+    let put = |bytes: &[u8]| {
+        archive.execute(&format!("UPDATE envelopes SET envelope_zstd = ?1 WHERE {first}"), [bytes]).unwrap();
+    };
+    // The ends of the frame and every byte between them, but for its head, of which a bit means nothing.
+    for at in (6..sound.len()).step_by(5).chain([0, 1, 2, 3, sound.len() - 1]) {
+        let mut flipped = sound.clone();
+        flipped[at] ^= 1;
+        put(&flipped);
+        assert_eq!(faults(), ["ENVELOPE"], "byte {at} of {}", sound.len());
+    }
+    put(&[]);
+    assert_eq!(faults(), ["ENVELOPE"]);
+    put(&sound);
+    assert_eq!(faults(), [""; 0]);
+    archive.execute_batch(&format!("UPDATE envelopes SET tx_hash = zeroblob(32) WHERE {first}")).unwrap();
+    assert_eq!(faults(), ["ENVELOPE"]);
+    archive.execute_batch(&format!("DELETE FROM envelopes WHERE {first}")).unwrap();
+    assert_eq!(faults(), [""; 0]);
+    archive.execute_batch(&format!("UPDATE envelopes SET ledger_seq = ledger_seq + 1000 WHERE {first}")).unwrap();
+    assert_eq!(faults(), ["ENVELOPE"]);
 }

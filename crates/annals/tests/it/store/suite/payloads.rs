@@ -1,10 +1,12 @@
 //! The traffic of a confidential token: whom its events belong to, whose checkpoints they are, and what they leave out.
 
-use annals::store::{CheckpointQuery, Contract, EventLookup, PageEvent, PageQuery, Store};
+use annals::store::{
+    Bound, CheckpointQuery, Contract, EventLookup, Page, PageEvent, PageQuery, Store, StoreError, WantedQuery,
+};
 use annals_core::registry::Payload;
 use annals_core::{
-    Address, Batch, CheckedLedger, ClassicPolicy, ContractId, Event, LedgerRange, LedgerSeq, ProofClass, Scope,
-    check_ledger,
+    Address, Batch, CheckedEnvelope, CheckedLedger, ClassicPolicy, ContractId, Event, Invocation, LedgerRange,
+    LedgerSeq, ProofClass, Scope, TransactionKey, check_ledger,
 };
 use annals_sim::traffic::Payload as Carried;
 use annals_sim::{Body, ChainBuilder, Format, TokenTraffic, TokenVersion, TrafficEvent, TrafficLedger, value};
@@ -57,6 +59,22 @@ pub fn stored(store: &dyn Store, batch: &Batch) -> LedgerRange {
 
 pub fn checked(ledgers: Vec<CheckedLedger>) -> Batch {
     Batch::checked(network(), Scope::All, ClassicPolicy::Keep, SOURCE, ledgers).unwrap()
+}
+
+/// The envelopes of a ledger's invocations, and its events as a source gives them that proves nothing.
+pub fn alone(ledgers: &[CheckedLedger]) -> (Batch, Vec<CheckedEnvelope>) {
+    let events = ledgers.iter().flat_map(|ledger| &ledger.events).cloned();
+    let events = events.map(|event| Event { proof: ProofClass::Unverified, rewritten_xdr: None, ..event }).collect();
+    let batch = Batch::unverified(network(), Scope::All, SOURCE, range(FIRST, FIRST + 23), events).unwrap();
+    let envelope = |ledger: LedgerSeq, invocation: &Invocation| {
+        let transaction = TransactionKey { ledger, hash: invocation.tx_hash };
+        CheckedEnvelope::check(network().id(), transaction, invocation.envelope_xdr.clone()).unwrap()
+    };
+    let of_ledger = |ledger: &CheckedLedger| {
+        let invocations = ledger.proof.invocations.iter();
+        invocations.map(|invocation| envelope(ledger.seq, invocation)).collect::<Vec<_>>()
+    };
+    (batch, ledgers.iter().flat_map(of_ledger).collect())
 }
 
 fn all_of(store: &dyn Store, account: Option<Address>, range: LedgerRange) -> Vec<PageEvent> {
@@ -157,10 +175,7 @@ pub fn two_events_that_one_argument_could_be_of_have_no_payload(fixture: &mut dy
 pub fn a_payload_is_pending_until_somebody_brings_the_envelope(fixture: &mut dyn StoreFixture) {
     let store = fixture.store();
     let (ledgers, _) = traffic(3, |_| {});
-    let events = ledgers.iter().flat_map(|ledger| &ledger.events).cloned();
-    let events = events.map(|event| Event { proof: ProofClass::Unverified, rewritten_xdr: None, ..event }).collect();
-    let span = range(FIRST, FIRST + 23);
-    let range = stored(store, &Batch::unverified(network(), Scope::All, SOURCE, span, events).unwrap());
+    let range = stored(store, &alone(&ledgers).0);
     let before = all_of(store, None, range);
     let states = |shown: &[PageEvent]| {
         let mut states: Vec<&str> = shown.iter().map(|shown| shown.payload.state()).collect();
@@ -175,7 +190,73 @@ pub fn a_payload_is_pending_until_somebody_brings_the_envelope(fixture: &mut dyn
     store.commit(&checked(ledgers), fence).unwrap();
     assert_eq!(states(&all_of(store, None, range)), "not_applicable present unavailable");
     // A page that was begun before goes on as it began.
-    let bound = Some(annals::store::Bound { as_of: begun.view.as_of, window: begun.window });
+    let bound = Some(Bound { as_of: begun.view.as_of, window: begun.window });
     let again = store.page(&PageQuery { bound, ..query }).unwrap();
     assert_eq!(again.events, before);
+}
+
+pub fn inv_5_an_envelope_tells_payloads_from_its_own_feed_position_on(fixture: &mut dyn StoreFixture) {
+    let store = fixture.store();
+    let (ledgers, truth) = traffic(3, |_| {});
+    let (batch, envelopes) = alone(&ledgers);
+    let range = stored(store, &batch);
+    let query = first_page(token(), Some(range.from_inclusive()), Some(range.to_inclusive()), 5_000);
+    let mut pages = vec![store.page(&query).unwrap()];
+    let fence = store.acquire().unwrap();
+    let wanted = |after, limit| {
+        let scope = Scope::All;
+        store.wanted_envelopes(&WantedQuery { scope: &scope, range, after, limit }).unwrap()
+    };
+    let all = wanted(None, 1_000);
+    assert_eq!(store.wanted_by(&batch.events().cloned().collect::<Vec<_>>()).unwrap(), all.transactions);
+    let mut paged = Vec::new();
+    let mut page = wanted(None, 1);
+    while page.next.is_some() {
+        paged.append(&mut page.transactions);
+        page = wanted(page.next, 1);
+    }
+    paged.sort_unstable();
+    assert_eq!((paged, page.transactions), (all.transactions.clone(), Vec::new()));
+    let of_wanted = |envelope: &&CheckedEnvelope| all.transactions.contains(&envelope.transaction());
+    let of_wanted: Vec<CheckedEnvelope> = envelopes.iter().filter(of_wanted).cloned().collect();
+    let (some, rest) = of_wanted.split_at(of_wanted.len() / 2);
+
+    for part in [some, rest] {
+        assert_eq!(store.add_envelopes(part, fence).unwrap(), part.len() as u64);
+        let after = store.status().unwrap().feed_position;
+        assert_eq!(store.add_envelopes(part, fence).unwrap(), 0, "the same again");
+        assert_eq!(store.status().unwrap().feed_position, after);
+        pages.push(store.page(&query).unwrap());
+    }
+    assert_eq!(wanted(None, 1_000).transactions, []);
+    let expected: Vec<_> = truth
+        .iter()
+        .flat_map(|(seq, ledger)| ledger.events.iter().map(|noted| (noted.position(*seq), payload_of(noted))))
+        .collect();
+    let told = |page: &Page| page.events.iter().map(|shown| (shown.event.position, shown.payload.clone())).collect();
+    let last: Vec<_> = told(&pages[2]);
+    assert_eq!(last, expected);
+    assert!(pages.windows(2).all(|pair| pair[0].events != pair[1].events));
+    // Ledgers of the same range change no page that was begun, and no payload.
+    store.commit(&checked(ledgers), fence).unwrap();
+    assert_eq!(told(&store.page(&query).unwrap()), last);
+    for begun in &pages {
+        let bound = Some(Bound { as_of: begun.view.as_of, window: begun.window });
+        let again = store.page(&PageQuery { bound, ..query.clone() }).unwrap();
+        assert_eq!(again.events, begun.events);
+    }
+    // Of a verified ledger no envelope is wanted, and none is taken.
+    assert_eq!(store.wanted_by(&batch.events().cloned().collect::<Vec<_>>()).unwrap(), []);
+    assert_eq!(store.add_envelopes(&envelopes, fence).unwrap(), 0);
+    assert_eq!(store.audit_envelopes(None, 1_000).unwrap().wrong, []);
+}
+
+pub fn inv_7_the_holder_of_an_old_fence_adds_no_envelope(fixture: &mut dyn StoreFixture) {
+    let store = fixture.store();
+    let (batch, envelopes) = alone(&traffic(3, |_| {}).0);
+    stored(store, &batch);
+    let old = store.acquire().unwrap();
+    store.acquire().unwrap();
+    assert!(matches!(store.add_envelopes(&envelopes, old), Err(StoreError::StaleFence)));
+    assert_eq!(store.audit_envelopes(None, 1).unwrap().next, None, "nothing is stored");
 }
