@@ -83,7 +83,7 @@ fn ten_pubnet_ledgers_are_archived_and_exported_as_the_independent_decoder_has_t
     let summary = json!({
         "ledgers": 10, "fetched": 10, "events": 6591, "committed": 99, "uncommitted": 6492, "rewritten": 0,
         "unverified": 0, "verified_through": 63_092_991, "ingested_through": 63_092_991, "gaps": [],
-        "unverified_ranges": [], "unattributed": [],
+        "unverified_ranges": [], "unattributed": [], "envelopes_fetched": 0, "envelopes_lacking": 0,
         "anchor": "source",
     });
     assert_eq!(ran.json(), summary);
