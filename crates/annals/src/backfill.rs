@@ -18,7 +18,7 @@ use serde::Serialize;
 
 pub use self::events::{check_event_source, run_events};
 use self::fill::Filler;
-pub(crate) use self::fill::{Named, worst};
+pub(crate) use self::fill::{Demand, worst};
 use crate::source::{LedgerSource, OtherNetwork, SourceError};
 use crate::store::{Fence, GapFailure, Pin, Request, Status, Store, StoreError};
 
@@ -235,7 +235,7 @@ pub fn run(
     let unverified = unverified(&status, &job.scope, job.range);
     let wanted = missing.union(&unverified);
     progress.begin(job.range.count(), job.range.count() - wanted.count());
-    let mut failures = fill(job, store, fence, source, &wanted, None, progress)?;
+    let mut failures = fill(job, store, fence, source, &wanted, Demand::default(), progress)?;
     // A ledger that is covered lacks nothing for being absent from another source.
     failures = failures.into_iter().flat_map(|failure| lacking(failure, &missing)).collect();
     finish(job, store, fence, &missing, &unverified, failures, progress)
@@ -286,8 +286,7 @@ fn finish(
 }
 
 /// Stores what `source` has of `missing` under a fence that the caller holds, and tells of all the rest, once, why it was
-/// not stored. Nothing is recorded of what fails. The range of the job holds `missing`. `named` is a ledger of it that the
-/// one above names, where that is not stored yet: a source that gives another is not taken from.
+/// not stored. Nothing is recorded of what fails. The range of the job holds `missing`.
 ///
 /// # Errors
 /// [`BackfillError`]; a bad object is none. [`BackfillError::Stopped`] where ledgers were stored beside `missing` meanwhile,
@@ -298,10 +297,10 @@ pub(crate) fn fill(
     fence: Fence,
     source: &dyn LedgerSource,
     missing: &Coverage,
-    named: Option<Named>,
+    demand: Demand,
     progress: &dyn Progress,
 ) -> Result<Vec<GapFailure>, BackfillError> {
-    Filler { job, store, fence, source, source_name: source.name(), named, progress }.fill(missing)
+    Filler { job, store, fence, source, source_name: source.name(), demand, progress }.fill(missing)
 }
 
 /// Says once that contracts wait for an operator; their events are archived all the same.

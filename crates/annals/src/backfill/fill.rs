@@ -27,8 +27,16 @@ const APART_MAX: u64 = 1024;
 /// A source is read at most so often for the same ledgers in one run.
 const READINGS_MAX: usize = 16;
 
-/// The hash of a ledger that is not stored, as the one above it gives it, which is not stored either.
-pub(crate) type Named = (LedgerSeq, LedgerHash);
+/// What is demanded of a source before anything is taken from it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Demand {
+    /// The hash of a ledger that is not stored, as the one above it gives it, which is not stored either: a source that
+    /// gives another is not taken from.
+    pub named: Option<(LedgerSeq, LedgerHash)>,
+    /// Whether a source has to show a ledger of the stored chain above a gap that hangs on nothing below; else it is enough
+    /// that it shows none of another chain.
+    pub tied: bool,
+}
 
 /// What fills gaps, and from where.
 #[derive(Clone)]
@@ -38,8 +46,7 @@ pub(super) struct Filler<'a> {
     pub fence: Fence,
     pub source: &'a dyn LedgerSource,
     pub source_name: String,
-    /// What a ledger that is about to be stored demands of the gap below it.
-    pub named: Option<Named>,
+    pub demand: Demand,
     pub progress: &'a dyn Progress,
 }
 
@@ -132,7 +139,7 @@ impl Filler<'_> {
     /// The links that are demanded of `gap` from both sides.
     fn neighbours(&self, gap: LedgerRange) -> Result<Neighbours, StoreError> {
         let stored = self.store.neighbours(gap)?;
-        let named = self.named.filter(|(seq, _)| *seq == gap.to_inclusive()).map(|(_, hash)| hash);
+        let named = self.demand.named.filter(|(seq, _)| *seq == gap.to_inclusive()).map(|(_, hash)| hash);
         Ok(Neighbours { after: stored.after.or(named), ..stored })
     }
 }

@@ -8,7 +8,7 @@ use annals_core::{Coverage, LedgerRange, LedgerSeq, ScopeKey};
 
 use super::shared::Shared;
 use super::{FollowError, FollowJob, FollowOptions, FollowSources};
-use crate::backfill::{self, BackfillError, Job, Progress};
+use crate::backfill::{self, BackfillError, Demand, Job, Progress};
 use crate::clock::Stop;
 use crate::source::{LedgerSource, OtherNetwork};
 use crate::store::{GapFailure, Store, StoreError};
@@ -82,6 +82,10 @@ impl GapWorker {
     }
 }
 
+/// Whether a source has to show that it is of the chain that is followed: the tip's own is.
+#[derive(Debug, Clone, Copy)]
+struct Tied(bool);
+
 struct Worker {
     job: FollowJob,
     store: Arc<dyn Store>,
@@ -123,9 +127,10 @@ impl Worker {
     fn round(&self) -> Result<(u64, u64), FollowError> {
         let before = self.wanted()?;
         if !before.is_empty() {
-            let oldest = self.sources.tip.tip().and_then(|tip| tip.oldest);
-            let tip = self.sources.tip.as_ref() as &dyn LedgerSource;
-            let lakes = self.sources.history.iter().map(|lake| &**lake as &dyn LedgerSource);
+            // What each of several endpoints keeps: below, another may give what nothing judges.
+            let oldest = self.sources.tip.announced().into_iter().flatten().filter_map(|tip| tip.oldest).max();
+            let tip = (self.sources.tip.as_ref() as &dyn LedgerSource, Tied(false));
+            let lakes = self.sources.history.iter().map(|lake| (&**lake as &dyn LedgerSource, Tied(true)));
             let mut told = Vec::new();
             // What lakes have of the rest is compared with what the tip's source keeps.
             self.fill_from([tip].into_iter(), &kept(&before, oldest), &mut told)?;
@@ -149,16 +154,16 @@ impl Worker {
 
     fn fill_from<'a>(
         &self,
-        sources: impl Iterator<Item = &'a dyn LedgerSource>,
+        sources: impl Iterator<Item = (&'a dyn LedgerSource, Tied)>,
         wanted: &Coverage,
         told: &mut Vec<GapFailure>,
     ) -> Result<(), FollowError> {
-        for source in sources {
+        for (source, tied) in sources {
             let missing = self.wanted()?.intersection(wanted);
             if missing.is_empty() || self.must_end() {
                 break;
             }
-            self.fill(source, &missing, told)?;
+            self.fill(source, tied, &missing, told)?;
         }
         Ok(())
     }
@@ -167,6 +172,7 @@ impl Worker {
     fn fill(
         &self,
         source: &dyn LedgerSource,
+        Tied(tied): Tied,
         missing: &Coverage,
         told: &mut Vec<GapFailure>,
     ) -> Result<(), FollowError> {
@@ -175,7 +181,8 @@ impl Worker {
         let job = Job { network, scope, classic, range, pins };
         let fence = self.shared.fence;
         let named = self.shared.boundary().and_then(|boundary| Some((boundary.ledger.previous()?, boundary.below?)));
-        let failures = match backfill::fill(&job, self.store.as_ref(), fence, source, missing, named, &Going(self)) {
+        let demand = Demand { named, tied };
+        let failures = match backfill::fill(&job, self.store.as_ref(), fence, source, missing, demand, &Going(self)) {
             Ok(failures) => failures,
             Err(error) => match Self::judge(error)? {
                 Some((code, message)) => {

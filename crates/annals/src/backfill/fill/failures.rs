@@ -9,21 +9,24 @@ const LISTED_SINGLY: usize = 1000;
 
 /// The code of ledgers that the source does not hold.
 pub(in crate::backfill) const NOT_IN_SOURCE: &str = "NOT_IN_SOURCE";
+/// The code of ledgers of a source that has nothing of the stored chain to show.
+pub(super) const NOT_TIED: &str = "NOT_TIED";
 /// The code of ledgers that stand in the source behind later ones, deeper than a backfill sorts.
 pub(super) const OUT_OF_ORDER: &str = "OUT_OF_ORDER";
 
 /// Whether a failure's code says that ledgers are absent or unreadable, and not that they contradict the chain.
 pub(in crate::backfill) fn is_absence(code: &str) -> bool {
     let of_source = ["UNREADABLE_OBJECT", "NOT_SERVED", "BELOW_RETENTION", "ABOVE_TIP"];
-    of_source.contains(&code) || [NOT_IN_SOURCE, OUT_OF_ORDER, "NETWORK_UNPROVEN", "UNKNOWN_PROTOCOL"].contains(&code)
+    of_source.contains(&code)
+        || [NOT_IN_SOURCE, NOT_TIED, OUT_OF_ORDER, "NETWORK_UNPROVEN", "UNKNOWN_PROTOCOL"].contains(&code)
 }
 
 /// The worst of what was said of the ledgers in `later`: that a source lacks one does not tell over that another's
-/// contradicts the chain.
+/// contradicts the chain, or is not known to be of it.
 pub(crate) fn worst(earlier: &[GapFailure], later: Vec<GapFailure>) -> Vec<GapFailure> {
-    let (absent, mut worst): (Vec<_>, Vec<_>) = later.into_iter().partition(|failure| is_absence(&failure.code));
+    let (absent, mut worst): (Vec<_>, Vec<_>) = later.into_iter().partition(|failure| is_lack(&failure.code));
     let mut untold: Coverage = absent.iter().map(|failure| failure.range).collect();
-    for failure in earlier.iter().rev().filter(|failure| !is_absence(&failure.code)) {
+    for failure in earlier.iter().rev().filter(|failure| !is_lack(&failure.code)) {
         let told = untold.within(failure.range);
         untold.remove(failure.range);
         worst.extend(told.ranges().iter().map(|range| GapFailure { range: *range, ..failure.clone() }));
@@ -34,6 +37,11 @@ pub(crate) fn worst(earlier: &[GapFailure], later: Vec<GapFailure>) -> Vec<GapFa
     }
     worst.sort_by_key(|failure| failure.range);
     worst
+}
+
+/// Whether a failure's code says that the source does not have the ledgers.
+fn is_lack(code: &str) -> bool {
+    is_absence(code) && code != NOT_TIED
 }
 
 /// The failures of one reading.

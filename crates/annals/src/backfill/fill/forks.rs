@@ -8,8 +8,12 @@ use std::collections::BTreeMap;
 use annals_core::{ChainFault, Coverage, LedgerHash, LedgerRange, LedgerSeq};
 
 use super::Filler;
+use super::failures::NOT_TIED;
 use crate::backfill::{BackfillError, pipeline};
 use crate::store::{GapFailure, StoreError};
+
+/// No object of a lake commonly holds more ledgers.
+const OBJECT_LEDGERS_USUAL: u32 = 64;
 
 /// The hash that is demanded of each gap's last ledger; none where nothing is known to stand above.
 #[derive(Default)]
@@ -52,7 +56,50 @@ impl Filler<'_> {
             let Some(gap) = gap.filter(|gap| forks.last().is_none_or(|fork| fork.range != **gap)) else { continue };
             forks.push(self.fork(*gap, seq, *found, object));
         }
+        if self.demand.tied {
+            let shown = |seq: &LedgerSeq| given.contains_key(seq);
+            let is_open = |gap: &&LedgerRange| gap.count() > 1 && forks.iter().all(|fork| fork.range != **gap);
+            for gap in wanted.ranges().iter().filter(is_open).copied().collect::<Vec<_>>() {
+                let is_shown = tops.0.range(gap.from_inclusive()..=gap.to_inclusive()).any(|(seq, _)| shown(seq));
+                let is_pinned = self.job.pins.iter().any(|pin| gap.contains(pin.seq) && shown(&pin.seq));
+                if !is_shown && !is_pinned && !self.is_tied(gap)? {
+                    forks.push(self.untied(gap));
+                }
+            }
+            forks.sort_by_key(|fork| fork.range);
+        }
         Ok(forks)
+    }
+
+    /// Whether what the source has of a gap hangs on what is stored: on the ledger below, or on a chain above of which the
+    /// source shows a ledger. A lake may lack the gap's last object alone.
+    fn is_tied(&self, gap: LedgerRange) -> Result<bool, BackfillError> {
+        let neighbours = self.neighbours(gap)?;
+        let (None, Some(_), Some(above)) = (neighbours.before, neighbours.after, gap.to_inclusive().next()) else {
+            return Ok(true);
+        };
+        let status = self.store.status()?;
+        let Some(chain) = status.verified.ranges().iter().find(|range| range.contains(above)) else { return Ok(false) };
+        let further = LedgerSeq::new(above.get().saturating_add(OBJECT_LEDGERS_USUAL)).unwrap_or(LedgerSeq::MAX);
+        let newest = chain.to_inclusive();
+        for seq in [above, further.min(newest), newest] {
+            let stored = self.store.ledgers(seq, 1)?.first().map(|row| row.hash);
+            let versions = self.versions(&Coverage::from_iter([LedgerRange::single(seq)]))?;
+            if let Some(versions) = versions.get(&seq) {
+                return Ok(versions.iter().any(|(given, _)| Some(*given) == stored));
+            }
+        }
+        Ok(false)
+    }
+
+    fn untied(&self, gap: LedgerRange) -> GapFailure {
+        let message = format!(
+            "{} has nothing of the chain that is stored above ledger {}, so that its ledgers may be of any: --pin \
+             LEDGER:HASH of one of them, or name a source that reaches up to there",
+            self.source_name,
+            gap.to_inclusive()
+        );
+        GapFailure { range: gap, code: NOT_TIED.to_owned(), message }
     }
 
     fn fork(&self, gap: LedgerRange, seq: LedgerSeq, found: LedgerHash, object: &str) -> GapFailure {

@@ -1,5 +1,6 @@
 //! Lakes of another chain under the same passphrase, and what the archive knows by events alone.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +48,46 @@ fn of_a_lake_of_another_chain_nothing_is_stored_and_another_lake_fills_the_gap()
     let follower = archive.follow(setup);
     follower.wait_for_status(|status| status.gaps.is_empty());
     assert_whole(follower.store.as_ref(), &network, 100, 399);
+}
+
+#[test]
+fn of_a_lake_that_shows_nothing_of_the_stored_chain_nothing_is_stored_and_one_that_shows_some_fills_what_it_has() {
+    let (network, whole) = with_lake(1, 300);
+    let node = node(&network);
+    node.play(pruned());
+    for seed in [1, 2] {
+        // It ends below the gap's end.
+        let (_, short) = with_lake(seed, 200);
+        let mut setup = Setup::of(&network, &[&node]).from(100);
+        setup.lakes = vec![lake(&short)];
+        let archive = Archive::new();
+        let follower = archive.follow(setup);
+        follower.wait_for_ledger(399);
+        let is_refused = |gap: &annals::store::Gap| gap.last_code.as_deref() == Some("NOT_TIED");
+        let status = follower.wait_for_status(|status| status.gaps.iter().any(is_refused));
+        assert_eq!(gaps(&status), ["100-349"], "seed {seed}");
+        assert_whole(follower.store.as_ref(), &network, 350, 399);
+        follower.end();
+    }
+    // Another lacks the gap's last ledgers, and has what is stored above.
+    for number in 340..=349 {
+        let object =
+            walk(whole.path()).into_iter().find(|path| path.to_string_lossy().contains(&format!("--{number}.")));
+        std::fs::remove_file(object.unwrap()).unwrap();
+    }
+    let mut setup = Setup::of(&network, &[&node]).from(100);
+    setup.lakes = vec![lake(&whole)];
+    let archive = Archive::new();
+    let follower = archive.follow(setup);
+    let status = follower.wait_for_status(|status| gaps(status) == ["340-349"]);
+    assert_eq!(status.open_incidents, 0);
+    assert_eq!(stored(follower.store.as_ref(), 100, 339), truth(&network, 100, 339));
+}
+
+/// Every file below a folder.
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
 #[test]
