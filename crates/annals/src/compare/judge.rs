@@ -73,8 +73,8 @@ pub enum Reason {
     /// They hold two chains.
     #[error("they hold two chains: ledger {} has two hashes{}", .0.differs_from, through(.0))]
     OtherChain(Fork),
-    /// The protocol commits to no such event.
-    #[error("the protocol commits to no such event, so that neither can prove its version")]
+    /// The protocol commits to no such event, as whoever shows it says.
+    #[error("by what is shown of it the protocol commits to no such event, so that neither can prove its version")]
     UncommittedDiffers,
     /// Those that cannot prove their version.
     #[error("{}", not_provable(.0))]

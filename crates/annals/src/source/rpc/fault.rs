@@ -110,7 +110,7 @@ pub enum RequestFaultKind {
         ledger: u32,
     },
     /// An envelope that is not that of the transaction which was asked for.
-    #[error("what it gives for the envelope of a transaction of ledger {ledger} is another's, or none")]
+    #[error("what it gives for the envelope of a transaction of ledger {ledger} is not its own")]
     OtherEnvelope {
         /// The ledger.
         ledger: u32,

@@ -123,7 +123,10 @@ impl EnvelopeReader {
             _ => return,
         };
         self.lost_in_a_row += 1;
-        if self.lost_in_a_row >= LOST_IN_A_ROW_MAX || !fault.kind.is_about_the_ledger() {
+        // A server may break at one transaction and give all others.
+        let may_be_alone =
+            fault.kind.is_about_the_ledger() || matches!(fault.kind, RequestFaultKind::Status { status: 500, .. });
+        if self.lost_in_a_row >= LOST_IN_A_ROW_MAX || !may_be_alone {
             self.given_up = Some(fault);
         }
     }
@@ -179,8 +182,8 @@ fn ask(endpoint: &Endpoint, network: NetworkId, transaction: TransactionKey) -> 
             _ => lacks(RequestFaultKind::NoTransaction { ledger }),
         });
     }
-    let xdr = answer.envelope_xdr.and_then(|text| STANDARD.decode(text.as_bytes()).ok());
-    let xdr = xdr.filter(|xdr| xdr.len() <= ENVELOPE_BYTES_MAX);
+    let Some(text) = answer.envelope_xdr else { return Err(lacks(RequestFaultKind::NoTransaction { ledger })) };
+    let xdr = STANDARD.decode(text.as_bytes()).ok().filter(|xdr| xdr.len() <= ENVELOPE_BYTES_MAX);
     let envelope = xdr.and_then(|xdr| CheckedEnvelope::check(network, transaction, xdr).ok());
     envelope.ok_or_else(|| lacks(RequestFaultKind::OtherEnvelope { ledger }))
 }

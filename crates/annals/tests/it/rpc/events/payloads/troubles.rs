@@ -45,7 +45,6 @@ fn an_envelope_that_is_not_the_transactions_is_told_and_not_stored() {
         ("longer", envelope(|xdr| xdr.extend([0; 4]))),
         ("empty", envelope(Vec::clear)),
         ("another's", envelope(move |xdr| xdr.clone_from(&others))),
-        ("none", answer("envelopeXdr", Value::Null)),
         ("no base64", answer("envelopeXdr", json!("?"))),
     ] {
         node.play(on(asked(), how));
@@ -106,8 +105,9 @@ fn b1_what_the_endpoint_keeps_no_more_stays_pending_and_is_counted() {
     let again = events_alone(&bench, &[&node]);
     assert_eq!((again.envelopes_fetched, again.envelopes_lacking), (0, summary.envelopes_lacking));
 
-    for nothing in [answer("status", json!("NOT_FOUND")), answer("status", json!("DUPLICATE"))] {
-        node.play(on(asked(), nothing));
+    for (key, nothing) in [("status", json!("NOT_FOUND")), ("status", json!("DUPLICATE")), ("envelopeXdr", Value::Null)]
+    {
+        node.play(on(asked(), answer(key, nothing)));
         let summary = events_alone(&declared(life.token), &[&node]);
         assert_eq!(summary.envelopes_lacking, life.leaving_out as u64, "{summary:?}");
         assert!(!summary.contradicts_chain());
@@ -137,6 +137,20 @@ fn h1_what_comes_in_the_place_of_an_answer_is_asked_for_again() {
         assert_eq!(summary.envelopes_lacking, 0, "{what:?}");
         assert!(payloads(&bench) == life.truth, "{what:?}");
     }
+}
+
+#[test]
+fn an_endpoint_that_breaks_at_one_transaction_is_asked_for_the_others() {
+    let life = life(12);
+    let node = life.node();
+    // As often as one transaction is asked for.
+    node.play(on(asked().calls(1..=8), Misbehaviour::plain(500, None, "internal error")));
+    let bench = declared(life.token);
+    let summary = events_alone(&bench, &[&node]);
+    holds_every_event(&life, &bench, &summary);
+    assert_eq!((summary.envelopes_lacking, summary.envelopes_fetched), (1, life.leaving_out as u64 - 1));
+    assert_eq!(events_alone(&bench, &[&node]).envelopes_lacking, 0, "the same command again has it");
+    assert!(payloads(&bench) == life.truth);
 }
 
 #[test]
