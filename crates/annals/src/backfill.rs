@@ -300,7 +300,7 @@ pub(crate) fn fill(
     demand: Demand,
     progress: &dyn Progress,
 ) -> Result<Vec<GapFailure>, BackfillError> {
-    Filler { job, store, fence, source, source_name: source.name(), demand, progress }.fill(missing)
+    Filler { job, store, fence, source, source_name: source.name(), demand, is_strict: false, progress }.fill(missing)
 }
 
 /// Says once that contracts wait for an operator; their events are archived all the same.

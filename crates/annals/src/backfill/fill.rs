@@ -13,9 +13,9 @@ mod rivals;
 use annals_core::chain::Neighbours;
 use annals_core::{Coverage, LedgerHash, LedgerRange, LedgerSeq};
 
-use self::failures::Failures;
 pub(super) use self::failures::is_absence;
 pub(crate) use self::failures::worst;
+use self::failures::{Failures, UNJOINED};
 use self::forks::Tops;
 use self::reading::{Found, Reading};
 use super::{BackfillError, Job, Progress, pipeline};
@@ -47,6 +47,8 @@ pub(super) struct Filler<'a> {
     pub source: &'a dyn LedgerSource,
     pub source_name: String,
     pub demand: Demand,
+    /// Whether a few ledgers that link to each other and to none of their neighbours are left to other servers.
+    pub is_strict: bool,
     pub progress: &'a dyn Progress,
 }
 
@@ -79,21 +81,34 @@ impl Filler<'_> {
     }
 
     fn fill_group(&self, wanted: &Coverage) -> Result<Vec<GapFailure>, BackfillError> {
-        let mut failures = self.read_group(wanted)?;
+        let servers = self.source.servers();
+        if servers.is_empty() {
+            return self.read_group(wanted);
+        }
+        let strict = Self { is_strict: true, ..self.clone() };
+        let mut failures = strict.read_group(wanted)?;
         // It is mostly the first that serves, and so gave what cannot be used.
-        for server in self.source.servers().into_iter().rev() {
+        for server in servers.into_iter().rev() {
             let (absent, unusable): (Vec<_>, Vec<_>) =
                 failures.into_iter().partition(|failure| is_absence(&failure.code));
-            let Some(first) = unusable.first() else { return Ok(absent) };
+            let at_fault = unusable.iter().find(|failure| failure.code != UNJOINED);
+            let Some(first) = at_fault.or(unusable.first()) else { return Ok(absent) };
             let source_name = server.name();
             tracing::warn!("{} ({}): {source_name} is asked for it alone", first.message, first.code);
             let asked = unusable.iter().map(|failure| failure.range).collect();
-            let alone = Filler { source: server.as_ref(), source_name, ..self.clone() };
+            let alone = Filler { source: server.as_ref(), source_name, ..strict.clone() };
             failures = worst(&unusable, alone.read_group(&asked)?);
             failures.extend(absent);
             failures.sort_by_key(|failure| failure.range);
         }
-        Ok(failures)
+        let (unjoined, mut rest): (Vec<_>, Vec<_>) = failures.into_iter().partition(|failure| failure.code == UNJOINED);
+        if !unjoined.is_empty() {
+            // Nobody has others.
+            let asked = unjoined.iter().map(|failure| failure.range).collect();
+            rest.extend(worst(&unjoined, self.read_group(&asked)?));
+            rest.sort_by_key(|failure| failure.range);
+        }
+        Ok(rest)
     }
 
     fn read_group(&self, wanted: &Coverage) -> Result<Vec<GapFailure>, BackfillError> {

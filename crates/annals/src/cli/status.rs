@@ -28,7 +28,8 @@ is the strongest thing that the highest chain hangs on: pinned, history-archive,
 the source alone. footholds are the ledgers up to which each holds, and who says so. unattributed_events counts the
 events in quarantine, which fit no shape of their contract's schema and so belong to no account; unattributed lists the
 contracts that wait for `annals reattribute`.
-readiness is what /readyz answers: each part, and the worst of them. tip_ledger is the network's last ledger as a source
+readiness is what /readyz answers: each part, and the worst of them. Of the disk it takes the reserve that the environment
+or annals.toml gives, since it cannot know the flags of a server. tip_ledger is the network's last ledger as a source
 last told whoever follows it, and lag_seconds how long ago ingested_through closed. storage tells what the archive takes
 and what is free; bytes_a_day is what a ledger takes on average times the ledgers of a day as they close now, and null
 with less than 1000 ledgers, in which what the database takes of itself would count.
@@ -86,9 +87,9 @@ struct Pinned {
 }
 
 impl Report {
-    fn read(store: &SqliteStore, now_ms: u64) -> Result<Self, CliError> {
+    fn read(store: &SqliteStore, place: &Place, now_ms: u64) -> Result<Self, CliError> {
         let status = &store.status()?;
-        let around = Place::of(store).look(store, status, now_ms)?;
+        let around = place.look(store, status, now_ms)?;
         let tip = status.tip();
         let marks = Marks::of(status);
         let name = |passphrase: &str| Network::PRESETS.iter().find(|(_, preset)| *preset == passphrase);
@@ -147,7 +148,11 @@ fn closed_ms(store: &SqliteStore, seq: Option<LedgerSeq>) -> Result<Option<u64>,
 
 pub(super) fn run(context: &Context) -> Result<Outcome, CliError> {
     let store = context.open_reader()?;
-    let report = Report::read(&store, context.clock.now_unix_ms())?;
+    let mut place = Place::of(&store);
+    if let Some(bytes) = context.settings.disk_reserve()? {
+        place.reserve_bytes = bytes;
+    }
+    let report = Report::read(&store, &place, context.clock.now_unix_ms())?;
     if context.output.is_json() {
         context.output.object(&report)?;
     } else {

@@ -150,7 +150,8 @@ pub(super) fn source(status: &Status, around: &Surroundings) -> Part {
         _ => {}
     }
     let Some(answered_ms) = said.source_answered_ms else {
-        let message = "no source has answered yet: see that the given addresses are right and can be reached";
+        let message = "no source has answered yet with anything but failures: see what `annals status` says of them, and whether the \
+                       given addresses are right";
         return Part::failing(SOURCE, "SOURCE_HUNG", message);
     };
     let silent_ms = around.now_ms.saturating_sub(answered_ms);

@@ -9,6 +9,8 @@ const LISTED_SINGLY: usize = 1000;
 
 /// The code of ledgers that the source does not hold.
 pub(in crate::backfill) const NOT_IN_SOURCE: &str = "NOT_IN_SOURCE";
+/// The code of ledgers that link to each other and to none of their neighbours.
+pub(super) const UNJOINED: &str = "UNJOINED";
 /// The code of ledgers of a source that has nothing of the stored chain to show.
 pub(super) const NOT_TIED: &str = "NOT_TIED";
 /// The code of ledgers that stand in the source behind later ones, deeper than a backfill sorts.

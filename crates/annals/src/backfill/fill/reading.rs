@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use annals_core::chain::{Neighbours, Verdict};
-use annals_core::{Chain, CheckedLedger, Coverage, LedgerRange, LedgerSeq, NetworkProof};
+use annals_core::{Chain, CheckedLedger, Coverage, LedgerHash, LedgerRange, LedgerSeq, NetworkProof};
 
 use super::Filler;
-use super::failures::Failures;
+use super::failures::{Failures, UNJOINED};
 use super::forks::Tops;
 use super::rivals::{Choice, Rivals};
 use crate::backfill::pipeline::{Checked, Outcome};
@@ -44,6 +44,8 @@ pub(super) struct Reading<'a> {
     ahead: VecDeque<LedgerRange>,
     current: Option<Line<'a>>,
     run: Run,
+    /// The ledger that was refused last.
+    refused: Option<LedgerSeq>,
     found: Found,
 }
 
@@ -54,6 +56,8 @@ struct Line<'a> {
     rivals: Rivals<'a>,
     /// Whether a stored or pinned ledger below the gap ties its first ledger to the network.
     follows: bool,
+    /// The hash of the gap's last ledger, where it is known.
+    after: Option<LedgerHash>,
 }
 
 /// Accepted ledgers that wait for their commit.
@@ -63,12 +67,14 @@ struct Run {
     bytes: usize,
     /// Whether the run is tied to the network, by a transaction or by what was committed before it.
     proven: bool,
+    /// Whether nothing below says that it is of the chain around it.
+    floats: bool,
 }
 
 impl<'a> Reading<'a> {
     pub(super) fn new(filler: &'a Filler<'a>, wanted: &'a Coverage, tops: &'a Tops) -> Self {
         let ahead = wanted.ranges().iter().copied().collect();
-        Self { filler, wanted, tops, ahead, current: None, run: Run::default(), found: Found::default() }
+        Self { filler, wanted, tops, ahead, current: None, run: Run::default(), refused: None, found: Found::default() }
     }
 
     /// Takes one object.
@@ -139,7 +145,7 @@ impl<'a> Reading<'a> {
         let pinned = pins.iter().find(|pin| Some(pin.seq) == below).map(|pin| pin.hash);
         let neighbours = Neighbours { before: stored.before.or(pinned), after: stored.after };
         let (chain, rivals) = (Chain::new(gap, neighbours), Rivals::new(gap, neighbours, pins));
-        Ok(Line { gap, chain, rivals, follows: neighbours.before.is_some() })
+        Ok(Line { gap, chain, rivals, follows: neighbours.before.is_some(), after: neighbours.after })
     }
 
     /// The links that are demanded of `gap`. Where the source was judged by others, a ledger was stored above the gap
@@ -163,6 +169,12 @@ impl<'a> Reading<'a> {
             line.chain.finish(&mut verdicts);
         }
         self.settle(verdicts)?;
+        let joins = self.current.as_ref().filter(|line| line.after.is_some()).map(|line| line.gap.to_inclusive());
+        let (first, last) = (self.run.ledgers.first(), self.run.ledgers.last().map(|last| last.seq));
+        let is_disputed = first.is_some_and(|first| self.refused.is_some() && self.refused == first.seq.previous());
+        if is_disputed && joins != last {
+            self.drop_floating();
+        }
         self.commit_run()?;
         self.current = None;
         Ok(())
@@ -190,6 +202,10 @@ impl<'a> Reading<'a> {
             match verdict {
                 Verdict::Accepted(ledger, _) => self.accept(*ledger)?,
                 Verdict::Refused(seq, fault, object) => {
+                    if self.run.ledgers.last().is_some_and(|last| last.seq.next() == Some(seq)) {
+                        self.drop_floating();
+                    }
+                    self.refused = Some(seq);
                     self.fail(Some(LedgerRange::single(seq)), fault.code(), format!("{object}: {fault}"));
                 }
                 Verdict::Severed(found) => {
@@ -211,16 +227,31 @@ impl<'a> Reading<'a> {
                 self.current.as_ref().is_some_and(|line| line.follows && line.gap.from_inclusive() == ledger.seq);
             let follows = ledger.seq.previous().is_some_and(|previous| self.found.stored.contains(previous));
             self.run.proven = follows || begins_followed;
+            self.run.floats = self.filler.is_strict && !self.run.proven;
         }
         self.run.proven |= ledger.network_proof == NetworkProof::Proven;
         self.run.bytes += weight(&ledger);
         self.run.ledgers.push(ledger);
         let count = self.run.ledgers.len();
         let full = count >= BATCH_LEDGERS_MAX || self.run.bytes >= BATCH_BYTES_MAX;
+        // What is so long is no slip of one server's.
+        self.run.floats &= !full;
         if full && (self.run.proven || count >= UNPROVEN_LEDGERS_MAX) {
             self.commit_run()?;
         }
         Ok(())
+    }
+
+    /// Leaves a short run to others where its neighbours were refused on both sides: a server may have given all of it
+    /// from another chain.
+    fn drop_floating(&mut self) {
+        if !self.run.floats {
+            return;
+        }
+        for ledger in std::mem::take(&mut self.run).ledgers {
+            let message = format!("{}: it links to no ledger beside its own few", self.filler.source_name);
+            self.fail(Some(LedgerRange::single(ledger.seq)), UNJOINED, message);
+        }
     }
 
     fn commit_run(&mut self) -> Result<(), BackfillError> {

@@ -44,6 +44,29 @@ fn what_the_first_endpoint_alters_is_stored_as_the_others_have_it() {
 }
 
 #[test]
+fn inv_4_a_few_ledgers_of_another_chain_that_link_to_each_other_are_stored_as_the_others_have_them() {
+    let (network, other) = (network(7, 60), super::bench::network(8, 60));
+    let (lying, honest) = (node(&network), node(&network));
+    for foreign in [100..=101, 120..=121, 130..=132, 120..=150, 158..=159] {
+        let given = other.kept().filter(|ledger| foreign.contains(&ledger.seq.get()));
+        let script = given.fold(annals_sim::Script::new(), |script, ledger| {
+            let xdr = ledger.xdr.clone();
+            script.on(
+                When::method("getLedgers"),
+                Misbehaviour::edit_ledger(ledger.seq, move |told| told.clone_from(&xdr)),
+            )
+        });
+        lying.play(script);
+        for nodes in [[&lying, &honest], [&honest, &lying]] {
+            let (bench, summary) = fill(&network, &Client::of(&nodes), 100, 159);
+            assert_eq!((summary.fetched, told(&summary)), (60, Vec::new()), "{foreign:?}");
+            let rows = bench.store.ledgers(seq(100), 60).unwrap();
+            assert!(rows.iter().all(|row| row.hash == hash_of(&network, row.seq.get())), "{foreign:?}");
+        }
+    }
+}
+
+#[test]
 fn what_every_endpoint_alters_is_told_once_and_the_rest_is_stored() {
     let network = network(2, 60);
     let (first, second) = (node(&network), node(&network));
